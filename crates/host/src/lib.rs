@@ -84,9 +84,10 @@ pub use locks::is_locked;
 pub use nvme::NvmeStatus;
 pub use processes::process_exists;
 pub use proof::{directory_proof, proof};
+pub use purge::PurgeOptions as PurgeOrder;
 #[doc(hidden)]
 pub use purge::purge_simulated;
-pub use purge::{PurgeCommandLine, PurgeOrder, PurgeProgress, PurgeWatch, foresee_purge, purge};
+pub use purge::{PurgeCommandLine, PurgeOptions, PurgeProgress, PurgeWatch, foresee_purge, purge};
 pub use refusal::ArmRefusal;
 pub use remote::{
     HostsConsent, RemoteError, RemoteHost, RemoteTarget, arm_hosts, attend_host,

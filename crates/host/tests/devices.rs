@@ -23,9 +23,9 @@ use steadfast_domain::purge::PurgeCommandRecord;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{Bytes, Conditions, Device, Purge, PurgeChoice, PurgeMethod, Transport};
 use steadfast_host::{
-    ArmRefusal, ChangePlan, Consent, HostError, PurgeOrder, PurgeProgress, PurgeWatch, SystemRoots,
-    Target, arm, conditions, create_scratch, devices, find_again, foresee_purge, inspect,
-    kernel_counters, make_change, plan_changes, purge, undo_change,
+    ArmRefusal, ChangePlan, Consent, HostError, PurgeOptions, PurgeProgress, PurgeWatch,
+    SystemRoots, Target, arm, conditions, create_scratch, devices, find_again, foresee_purge,
+    inspect, kernel_counters, make_change, plan_changes, purge, undo_change,
 };
 use tempfile::TempDir;
 
@@ -466,7 +466,7 @@ fn a_read_only_device_is_refused_and_may_be_read() {
     let refusal = arm_confirmed(&device.inspect(), &[]).unwrap_err();
     assert!(matches!(refusal, ArmRefusal::ReadOnly { .. }), "{refusal}");
     let mut target = arm_for_reading(&device.inspect()).unwrap();
-    let error = purge_target(&mut target, &PurgeOrder::default()).unwrap_err();
+    let error = purge_target(&mut target, &PurgeOptions::default()).unwrap_err();
     assert!(matches!(error, HostError::ReadingOnly { .. }), "{error}");
 }
 
@@ -682,12 +682,12 @@ impl PurgeWatch for StoppingWatch {
     }
 }
 
-fn purge_target(target: &mut Target, order: &PurgeOrder) -> Result<Purge, HostError> {
-    purge(target, order, &mut StoppingWatch::default(), &SystemRoots::real())
+fn purge_target(target: &mut Target, options: &PurgeOptions) -> Result<Purge, HostError> {
+    purge(target, options, &mut StoppingWatch::default(), &SystemRoots::real())
 }
 
-fn order(method: PurgeMethod) -> PurgeOrder {
-    PurgeOrder { choice: PurgeChoice::Method(method), ..PurgeOrder::default() }
+fn options(method: PurgeMethod) -> PurgeOptions {
+    PurgeOptions { choice: PurgeChoice::Method(method), ..PurgeOptions::default() }
 }
 
 #[test]
@@ -698,7 +698,7 @@ fn a_purged_device_reads_blank_and_its_neighbor_does_not() {
     fill(&neighbor, 0xa5);
     let mut target = part(1);
     fill(&target, 0x5a);
-    let done = purge_target(&mut target, &PurgeOrder::default()).unwrap();
+    let done = purge_target(&mut target, &PurgeOptions::default()).unwrap();
     if done.method == PurgeMethod::Nothing {
         return skip(&done.remark);
     }
@@ -726,7 +726,7 @@ fn a_purged_file_is_blank_and_its_handle_still_writes() {
         let usable = (3 * MIB + 512) / u64::from(target.offset_alignment());
         assert_eq!(target.length().0, usable * u64::from(target.offset_alignment()));
         fill(&target, 0x5a);
-        let done = purge_target(&mut target, &PurgeOrder::default()).unwrap();
+        let done = purge_target(&mut target, &PurgeOptions::default()).unwrap();
         assert_eq!((done.method, done.blank), (PurgeMethod::RecreateFile, Some(true)));
         let metadata = fs::metadata(&path).unwrap();
         assert_eq!(metadata.len(), 3 * MIB + 512);
@@ -783,7 +783,7 @@ fn a_purge_reads_into_nothing_but_its_own_memory() {
     let neighbors: Vec<Vec<u8>> = (0..2000).map(|n| vec![0x5a; 64 + n * 7 % 5000]).collect();
     let kept: Vec<&Vec<u8>> = neighbors.iter().step_by(2).collect();
     for _ in 0..3 {
-        let done = purge_target(&mut target, &order(PurgeMethod::Discard)).unwrap();
+        let done = purge_target(&mut target, &options(PurgeMethod::Discard)).unwrap();
         assert!(done.read_back.is_none_or(|read| read.unchanged == 0));
     }
     assert!(kept.iter().all(|bytes| bytes.iter().all(|byte| *byte == 0x5a)));
@@ -795,13 +795,13 @@ fn what_a_device_cannot_do_is_refused_before_anything_is_written() {
     let mut target = arm_confirmed(&device.inspect(), &[]).unwrap();
     for method in [PurgeMethod::NvmeFormat, PurgeMethod::AtaSecurityErase] {
         let error =
-            foresee_purge(&target, &order(method), &SystemRoots::real()).unwrap_err().to_string();
+            foresee_purge(&target, &options(method), &SystemRoots::real()).unwrap_err().to_string();
         assert!(error.contains("(loop) does not support that command set"), "{error}");
         assert!(error.ends_with("possible here: discard, none"), "{error}");
-        let refused = purge_target(&mut target, &order(method));
+        let refused = purge_target(&mut target, &options(method));
         assert!(matches!(refused, Err(HostError::NoSuchPurge { .. })));
     }
-    let done = purge_target(&mut target, &order(PurgeMethod::Nothing)).unwrap();
+    let done = purge_target(&mut target, &options(PurgeMethod::Nothing)).unwrap();
     assert_eq!((done.method, done.blank, done.took.0), (PurgeMethod::Nothing, None, 0));
     drop(target);
     let content = fs::read(device.in_directory("image")).unwrap();
@@ -814,7 +814,7 @@ fn a_discard_runs_in_pieces_and_can_be_stopped() {
     let roots = SystemRoots::real();
     let mut target = arm_confirmed(&device.inspect(), &[]).unwrap();
     let mut watch = StoppingWatch::default();
-    let done = purge(&mut target, &order(PurgeMethod::Discard), &mut watch, &roots).unwrap();
+    let done = purge(&mut target, &options(PurgeMethod::Discard), &mut watch, &roots).unwrap();
     if done.method == PurgeMethod::Nothing {
         return skip(&done.remark);
     }
@@ -826,7 +826,7 @@ fn a_discard_runs_in_pieces_and_can_be_stopped() {
     assert_eq!(read.written_before, read.places);
 
     let mut watch = StoppingWatch { stop_after: Some(2), ..StoppingWatch::default() };
-    let error = purge(&mut target, &order(PurgeMethod::Discard), &mut watch, &roots).unwrap_err();
+    let error = purge(&mut target, &options(PurgeMethod::Discard), &mut watch, &roots).unwrap_err();
     assert!(matches!(error, HostError::PurgeStopped { .. }), "{error}");
     assert_eq!(watch.percents.len(), 2);
 }

@@ -2,7 +2,7 @@
 
 use steadfast_domain::Settings;
 use steadfast_domain::settings::StartBelow;
-use steadfast_host::{PurgeCommandLine, PurgeOrder};
+use steadfast_host::{PurgeCommandLine, PurgeOptions};
 
 /// The user's requests for the host during a run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -16,7 +16,7 @@ pub struct HostRequests {
     /// Temperature that the device must be below before a test's first load.
     pub start_below: Option<StartBelow>,
     /// Purge method and its options.
-    pub purge: PurgeOrder,
+    pub purge: PurgeOptions,
     /// Command that cuts the power.
     pub cut_command: Option<String>,
     /// Second log of acknowledged writes, as the user named it.
@@ -33,7 +33,7 @@ impl HostRequests {
             start_below: settings.start_below,
             cut_command: settings.cut_command.clone(),
             log_to: settings.log_to.clone(),
-            purge: PurgeOrder {
+            purge: PurgeOptions {
                 choice: settings.purge,
                 command: settings
                     .purge_command
@@ -41,8 +41,8 @@ impl HostRequests {
                     .and_then(|command| PurgeCommandLine::parse(command).ok()),
                 failed: settings.purge_failed,
                 seed: settings.seed,
-                also: settings.also_destroyed.clone(),
-                keep: Vec::new(),
+                also_destroyed: settings.also_destroyed.clone(),
+                protected_paths: Vec::new(),
             },
         }
     }

@@ -295,11 +295,11 @@ impl Rig for DeviceRig {
     }
 
     fn purge_command(&self) -> Option<String> {
-        let order = &self.environment.requests.purge;
-        if order.choice != PurgeChoice::Method(PurgeMethod::VendorCommand) {
+        let options = &self.environment.requests.purge;
+        if options.choice != PurgeChoice::Method(PurgeMethod::VendorCommand) {
             return None;
         }
-        order.command.as_ref().map(ToString::to_string)
+        options.command.as_ref().map(ToString::to_string)
     }
     fn failed_purge_command(&mut self) -> Option<PurgeCommandRecord> {
         self.failed_purge_command.take()
@@ -312,13 +312,13 @@ impl Rig for DeviceRig {
     }
 
     fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt> {
-        let order = &self.environment.requests.purge;
-        steadfast_host::foresee_purge(self.engine.target(), order, &self.roots).map_err(refused)
+        let options = &self.environment.requests.purge;
+        steadfast_host::foresee_purge(self.engine.target(), options, &self.roots).map_err(refused)
     }
 
     fn purge(&mut self, journal: Journal<'_>, report: PurgeCallback<'_>) -> Result<Purge, Halt> {
         self.environment.discard_reading();
-        let order = &self.environment.requests.purge;
+        let options = &self.environment.requests.purge;
         let mut relay = PurgeRelay {
             journal,
             report,
@@ -326,7 +326,8 @@ impl Rig for DeviceRig {
             command: &mut self.failed_purge_command,
         };
         let target = self.engine.target_mut();
-        steadfast_host::purge(target, order, &mut relay, &self.roots).map_err(|error| match error {
+        steadfast_host::purge(target, options, &mut relay, &self.roots).map_err(|error| match error
+        {
             HostError::PurgeStopped { .. } => Halt::Stopped,
             HostError::Unjournaled(why) => Halt::Ledger(why),
             other => refused(other),

@@ -4,7 +4,7 @@
 //! and the erase removes it. If the run dies in between,
 //! [`crate::ata_security::clear_password`] removes it.
 
-use super::purge_order::{PurgeContext, PurgeState};
+use super::purge_context::{PurgeContext, PurgeState};
 use super::purge_support::{PurgeSupport, follow_begun};
 use crate::ata_security::{AtaSecurity, COMMAND_TIMEOUT, PURGE_PASSWORD, set_password};
 use crate::error::HostError;

@@ -1,6 +1,6 @@
 //! Discard: marks all blocks of a target as unused, piece by piece.
 
-use super::purge_order::{PurgeContext, PurgeOutcome};
+use super::purge_context::{PurgeContext, PurgeOutcome};
 use crate::error::HostError;
 use std::io;
 use std::os::fd::AsRawFd;

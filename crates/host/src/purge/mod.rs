@@ -9,7 +9,7 @@
 //! back ([`blank`]). The purge has failed if they are not blank, unless the method does not
 //! guarantee that.
 //!
-//! Each way to purge has its own time limit: `purge_order` (a purge that the device carries out by
+//! Each way to purge has its own time limit: `purge_context` (a purge that the device carries out by
 //! itself), `nvme` (formatting), `ata` (hdparm) and `purge_command_line` (a vendor's command).
 
 mod ata;
@@ -18,14 +18,16 @@ mod discard;
 mod nvme;
 mod plan;
 mod purge_command_line;
-mod purge_order;
+mod purge_context;
+mod purge_options;
 mod purge_support;
 mod scsi;
 mod simulated;
 mod vendor_command;
 
 pub use purge_command_line::PurgeCommandLine;
-pub use purge_order::{PurgeOrder, PurgeProgress, PurgeWatch};
+pub use purge_context::{PurgeProgress, PurgeWatch};
+pub use purge_options::PurgeOptions;
 pub use simulated::purge_simulated;
 
 use crate::error::HostError;
@@ -36,7 +38,7 @@ use crate::tool::{HDPARM, InstalledTools, Tools};
 use blank::SamplePlaces;
 use discard::no_discard;
 use plan::{PurgeCommand, PurgePlan};
-use purge_order::{PurgeContext, PurgeOutcome};
+use purge_context::{PurgeContext, PurgeOutcome};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Instant;
@@ -48,10 +50,10 @@ use steadfast_domain::{Nanos, Purge, PurgeFailure, PurgeMethod};
 /// Returns [`HostError`] if the purge cannot be done; it says why and which methods are available.
 pub fn foresee_purge(
     target: &Target,
-    order: &PurgeOrder,
+    options: &PurgeOptions,
     roots: &SystemRoots,
 ) -> Result<PurgeMethod, HostError> {
-    let plan = PurgePlan::make(target, order, roots, &InstalledTools)?;
+    let plan = PurgePlan::make(target, options, roots, &InstalledTools)?;
     Ok(plan.method)
 }
 
@@ -60,19 +62,19 @@ pub fn foresee_purge(
 ///
 /// # Errors
 /// Returns [`HostError`] if the target was armed for reading only, or if the purge is unsupported,
-/// was stopped, or failed and the order does not say to continue.
+/// was stopped, or failed and the options do not say to continue.
 pub fn purge(
     target: &mut Target,
-    order: &PurgeOrder,
+    options: &PurgeOptions,
     watch: &mut dyn PurgeWatch,
     roots: &SystemRoots,
 ) -> Result<Purge, HostError> {
-    purge_with(target, order, watch, roots, &InstalledTools)
+    purge_with(target, options, watch, roots, &InstalledTools)
 }
 
 fn purge_with(
     target: &Target,
-    order: &PurgeOrder,
+    options: &PurgeOptions,
     watch: &mut dyn PurgeWatch,
     roots: &SystemRoots,
     tools: &dyn Tools,
@@ -80,11 +82,11 @@ fn purge_with(
     if !target.is_writable() {
         return Err(HostError::ReadingOnly { device: target.device().path.clone() });
     }
-    let plan = PurgePlan::make(target, order, roots, tools)?;
+    let plan = PurgePlan::make(target, options, roots, tools)?;
     if plan.method == PurgeMethod::Nothing {
         return Ok(Purge::none(&plan.remark));
     }
-    let mut places = SamplePlaces::choose(target, order.seed);
+    let mut places = SamplePlaces::choose(target, options.seed);
     places.prepare(target);
     let began = Instant::now();
     let mut work = PurgeContext { target, tools, watch, began, command: None };
@@ -95,7 +97,7 @@ fn purge_with(
     let command = work.command.take();
     match result {
         Ok(purge) => Ok(Purge { command, ..purge }),
-        Err(error) if order.failed == PurgeFailure::Continue && may_continue(&error) => {
+        Err(error) if options.failed == PurgeFailure::Continue && may_continue(&error) => {
             let took = Nanos::from(began.elapsed());
             let read_back = places.compare(target).ok();
             let blank = read_back.map(|read| read.is_blank());

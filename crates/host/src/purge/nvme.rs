@@ -5,7 +5,7 @@
 //! one namespace, or all namespaces of the subsystem if the controller's FNA field says so. Sanitize
 //! always erases the whole subsystem.
 
-use super::purge_order::{PurgeContext, PurgeOutcome, PurgeState};
+use super::purge_context::{PurgeContext, PurgeOutcome, PurgeState};
 use super::purge_support::{PurgeSupport, follow_begun};
 use crate::error::HostError;
 use crate::nvme::layouts::{controller, namespace, sanitize};

@@ -1,7 +1,7 @@
 //! Purge methods of a target, and the choice among them.
 
 use super::discard::{self, no_discard};
-use super::purge_order::PurgeOrder;
+use super::purge_options::PurgeOptions;
 use super::purge_support::PurgeSupport;
 use super::vendor_command::VendorCommand;
 use super::{ata, nvme, scsi};
@@ -38,24 +38,24 @@ const FILE_REMARK: &str = "the drive below keeps its history; blocks not written
                            answered by the file system alone";
 
 impl PurgePlan {
-    /// Chooses the method by the order; writes nothing.
+    /// Chooses the method by the options; writes nothing.
     pub fn make(
         target: &Target,
-        order: &PurgeOrder,
+        options: &PurgeOptions,
         roots: &SystemRoots,
         tools: &dyn Tools,
     ) -> Result<PurgePlan, HostError> {
         let candidates = PurgeCandidates::new(target, roots, tools);
-        match order.choice {
-            PurgeChoice::Auto => candidates.best(order),
+        match options.choice {
+            PurgeChoice::Auto => candidates.best(options),
             PurgeChoice::Method(PurgeMethod::Nothing) => {
                 let remark = "--purge none; the device keeps its history".to_owned();
                 Ok(PurgePlan::nothing(remark))
             }
             PurgeChoice::Method(PurgeMethod::VendorCommand) => {
-                candidates.vendor_command(order, tools)
+                candidates.vendor_command(options, tools)
             }
-            PurgeChoice::Method(method) => candidates.requested(method, order),
+            PurgeChoice::Method(method) => candidates.requested(method, options),
         }
     }
 
@@ -85,7 +85,7 @@ impl<'a> PurgeCandidates<'a> {
 
     /// Chooses the first supported method; the remark says why better ones are unavailable. Skips
     /// overwrites, which wear the device and take hours: they run only on request.
-    fn best(self, order: &PurgeOrder) -> Result<PurgePlan, HostError> {
+    fn best(self, options: &PurgeOptions) -> Result<PurgePlan, HostError> {
         let mut reasons: Vec<String> = Vec::new();
         let roots = self.roots;
         for PurgeSupport { method, unsure, command } in self.abilities {
@@ -97,7 +97,8 @@ impl<'a> PurgeCandidates<'a> {
             } else {
                 command
             };
-            match command.and_then(|command| Ok((arm_siblings(&command, order, roots)?, command))) {
+            match command.and_then(|command| Ok((arm_siblings(&command, options, roots)?, command)))
+            {
                 Ok((others, command)) => {
                     let remark = weaker_remark(method, &reasons);
                     return Ok(PurgePlan { method, command, remark, _others: others });
@@ -112,7 +113,11 @@ impl<'a> PurgeCandidates<'a> {
         Ok(PurgePlan::nothing(remark))
     }
 
-    fn requested(self, method: PurgeMethod, order: &PurgeOrder) -> Result<PurgePlan, HostError> {
+    fn requested(
+        self,
+        method: PurgeMethod,
+        options: &PurgeOptions,
+    ) -> Result<PurgePlan, HostError> {
         let possible = self.possible();
         let device = self.target.device();
         let refused = |why: String| HostError::NoSuchPurge {
@@ -132,13 +137,17 @@ impl<'a> PurgeCandidates<'a> {
             return Err(refused(why));
         };
         let command = command.map_err(&refused)?;
-        let others = arm_siblings(&command, order, self.roots).map_err(&refused)?;
+        let others = arm_siblings(&command, options, self.roots).map_err(&refused)?;
         Ok(PurgePlan { method, command, remark: weaker_remark(method, &[]), _others: others })
     }
 
     /// Plans the user's command. It may erase as much as a sanitize: all namespaces of an NVMe
     /// subsystem, and never a part of a drive.
-    fn vendor_command(self, order: &PurgeOrder, tools: &dyn Tools) -> Result<PurgePlan, HostError> {
+    fn vendor_command(
+        self,
+        options: &PurgeOptions,
+        tools: &dyn Tools,
+    ) -> Result<PurgePlan, HostError> {
         let method = PurgeMethod::VendorCommand;
         let device = self.target.device();
         let refused = |why: String| HostError::NoSuchPurge {
@@ -147,7 +156,7 @@ impl<'a> PurgeCandidates<'a> {
             why,
             possible: self.possible(),
         };
-        let line = order
+        let line = options
             .command
             .as_ref()
             .ok_or_else(|| refused("no command is given (--purge-command)".into()))?;
@@ -172,7 +181,7 @@ impl<'a> PurgeCandidates<'a> {
         };
         let command = VendorCommand::new(line, node, siblings, self.roots).map_err(&refused)?;
         let command = PurgeCommand::Vendor(command);
-        let others = arm_siblings(&command, order, self.roots).map_err(&refused)?;
+        let others = arm_siblings(&command, options, self.roots).map_err(&refused)?;
         Ok(PurgePlan { method, command, remark: String::new(), _others: others })
     }
 
@@ -270,7 +279,7 @@ fn discard_ability(target: &Target) -> PurgeSupport<PurgeCommand> {
 /// One of them cannot be armed, with the reason in words.
 fn arm_siblings(
     command: &PurgeCommand,
-    order: &PurgeOrder,
+    options: &PurgeOptions,
     roots: &SystemRoots,
 ) -> Result<Vec<Target>, String> {
     let siblings = match command {
@@ -278,18 +287,18 @@ fn arm_siblings(
         PurgeCommand::Vendor(command) => &command.siblings,
         _ => return Ok(Vec::new()),
     };
-    siblings.iter().map(|sibling| arm_sibling(sibling, order, roots)).collect()
+    siblings.iter().map(|sibling| arm_sibling(sibling, options, roots)).collect()
 }
 
 fn arm_sibling(
     sibling: &SysfsNode,
-    order: &PurgeOrder,
+    options: &PurgeOptions,
     roots: &SystemRoots,
 ) -> Result<Target, String> {
     let device = describe(sibling, &sibling.path(roots), roots);
     let expected = confirmation(&device, roots).map_err(|error| error.to_string())?;
-    let named = order.also.iter().find(|name| name.trim() == expected);
+    let named = options.also_destroyed.iter().find(|name| name.trim() == expected);
     let consent = Consent::Destroy { confirmation: named.cloned() };
-    arm(&device, &consent, &order.keep, roots)
+    arm(&device, &consent, &options.protected_paths, roots)
         .map_err(|why| format!("it also erases {}: {why}; {}", device.path, why.remedy()))
 }

@@ -4,7 +4,7 @@
 //! only if the user selects the method: FORMAT UNIT is mandatory for disks (SBC-4, table 20), but
 //! some return GOOD and erase nothing.
 
-use super::purge_order::{PurgeContext, PurgeState};
+use super::purge_context::{PurgeContext, PurgeState};
 use super::purge_support::{PurgeSupport, follow_begun};
 use crate::error::HostError;
 use crate::sysfs_node::SysfsNode;

@@ -1,6 +1,6 @@
 //! Purges of simulated devices, for the fault simulator (lab/src/vopr).
 
-use super::{PurgeOrder, PurgeWatch, purge_with};
+use super::{PurgeOptions, PurgeWatch, purge_with};
 use crate::error::HostError;
 use crate::identity::describe;
 use crate::pinned_path::PinnedPath;
@@ -18,7 +18,7 @@ use steadfast_domain::Purge;
 #[doc(hidden)]
 pub fn purge_simulated(
     name: &str,
-    order: &PurgeOrder,
+    options: &PurgeOptions,
     watch: &mut dyn PurgeWatch,
     roots: &SystemRoots,
     host: &impl ProgramHost,
@@ -32,5 +32,5 @@ pub fn purge_simulated(
     }
     let target = Target::anchored(describe(&node, &path, roots), AccessMode::Write, &anchor)
         .map_err(|error| HostError::io("open it", &path, error))?;
-    purge_with(&target, order, watch, roots, host)
+    purge_with(&target, options, watch, roots, host)
 }

@@ -66,8 +66,8 @@ pub(super) fn erase(machine: &MachineFixture) -> impl Fn() + Send + 'static {
     move || fs::write(&path, vec![0; MEDIUM as usize]).unwrap()
 }
 
-pub(super) fn order(method: PurgeMethod) -> PurgeOrder {
-    PurgeOrder { choice: PurgeChoice::Method(method), ..PurgeOrder::default() }
+pub(super) fn options(method: PurgeMethod) -> PurgeOptions {
+    PurgeOptions { choice: PurgeChoice::Method(method), ..PurgeOptions::default() }
 }
 
 /// A machine and a target on it.
@@ -84,29 +84,29 @@ impl PurgeRig {
 
     /// Plans a purge by the best method.
     pub fn planned(&self, tools: &Transcript) -> PurgePlan {
-        PurgePlan::make(&self.target, &PurgeOrder::default(), &self.machine.roots, tools).unwrap()
+        PurgePlan::make(&self.target, &PurgeOptions::default(), &self.machine.roots, tools).unwrap()
     }
 
     /// Runs a purge against a transcript and asserts that every line of it was used.
     pub fn purged(
         &self,
-        order: &PurgeOrder,
+        options: &PurgeOptions,
         observer: &mut PurgeObserver,
         tools: &Transcript,
     ) -> Result<Purge, HostError> {
-        let done = purge_with(&self.target, order, observer, &self.machine.roots, tools);
+        let done = purge_with(&self.target, options, observer, &self.machine.roots, tools);
         assert!(tools.is_over(), "not everything was asked: {done:?}");
         done
     }
 
     /// Runs a purge that must succeed.
-    pub fn succeeded(&self, order: &PurgeOrder, tools: &Transcript) -> Purge {
-        self.purged(order, &mut PurgeObserver::default(), tools).unwrap()
+    pub fn succeeded(&self, options: &PurgeOptions, tools: &Transcript) -> Purge {
+        self.purged(options, &mut PurgeObserver::default(), tools).unwrap()
     }
 
     /// Runs a purge that must fail.
-    pub fn refused(&self, order: &PurgeOrder, tools: &Transcript) -> HostError {
-        self.purged(order, &mut PurgeObserver::default(), tools).unwrap_err()
+    pub fn refused(&self, options: &PurgeOptions, tools: &Transcript) -> HostError {
+        self.purged(options, &mut PurgeObserver::default(), tools).unwrap_err()
     }
 }
 
@@ -122,30 +122,30 @@ fn a_device_without_discard_keeps_its_content() {
         let device = Device { transport: Transport::Sata, discard, name: "sdzzz".into(), ..file };
         let mut observer = PurgeObserver::default();
         let mut reading = Target::open(device.clone(), AccessMode::Read).unwrap();
-        let refused = purge(&mut reading, &PurgeOrder::default(), &mut observer, &roots);
+        let refused = purge(&mut reading, &PurgeOptions::default(), &mut observer, &roots);
         assert!(matches!(refused, Err(HostError::ReadingOnly { .. })));
         let file = Device { transport: Transport::File, ..device.clone() };
         let mut target = Target::open(file, AccessMode::Write).unwrap();
         target.set_device(device);
         let tools = Transcript::default();
         let done =
-            purge_with(&target, &PurgeOrder::default(), &mut observer, &roots, &tools).unwrap();
+            purge_with(&target, &PurgeOptions::default(), &mut observer, &roots, &tools).unwrap();
         assert_eq!((done.method, done.blank), (PurgeMethod::Nothing, None));
         assert!(done.remark.starts_with("sdzzz does not support discard"), "{}", done.remark);
     }
 }
 
-/// Returns an order for a vendor's command, a script, after whose failure the run may continue.
-fn vendor_order(machine: &MachineFixture, script: &str) -> PurgeOrder {
+/// Returns options for a vendor's command, a script, after whose failure the run may continue.
+fn vendor_options(machine: &MachineFixture, script: &str) -> PurgeOptions {
     let tool = machine.path("tool");
     let version = "[ \"$1\" = --version ] && exit";
     fs::write(&tool, format!("#!/bin/sh\n{version}\n{script}\n")).unwrap();
     fs::set_permissions(&tool, PermissionsExt::from_mode(0o755)).unwrap();
     let line = PurgeCommandLine::parse(&format!("{} {{device}}", tool.display())).unwrap();
-    PurgeOrder {
+    PurgeOptions {
         command: Some(line),
         failed: PurgeFailure::Continue,
-        ..order(PurgeMethod::VendorCommand)
+        ..options(PurgeMethod::VendorCommand)
     }
 }
 
@@ -155,18 +155,18 @@ fn a_command_that_failed_leaves_its_record() {
     let machine = MachineFixture::new();
     machine.sata("sda", "8:0", MEDIUM / 512);
     let target = armed(&machine, "sda");
-    let mut order = vendor_order(&machine, "echo erases; echo no such drive >&2; exit 3");
+    let mut options = vendor_options(&machine, "echo erases; echo no such drive >&2; exit 3");
     let mut observer = PurgeObserver::default();
-    let run = |order: &PurgeOrder, observer: &mut PurgeObserver| {
-        purge_with(&target, order, observer, &machine.roots, &InstalledTools)
+    let run = |options: &PurgeOptions, observer: &mut PurgeObserver| {
+        purge_with(&target, options, observer, &machine.roots, &InstalledTools)
     };
-    let purge = run(&order, &mut observer).unwrap();
+    let purge = run(&options, &mut observer).unwrap();
     assert_eq!((purge.blank, observer.command.take()), (Some(false), None));
     let record = purge.command.unwrap();
     assert_eq!(record.output, "erases\nno such drive");
     assert_eq!(record.failure.as_deref(), Some("exit status: 3"));
-    order.failed = PurgeFailure::default();
-    let error = run(&order, &mut observer).unwrap_err();
+    options.failed = PurgeFailure::default();
+    let error = run(&options, &mut observer).unwrap_err();
     assert!(matches!(error, HostError::PurgeFailed { .. }), "{error}");
     assert_eq!(observer.command, Some(record));
 }
@@ -178,11 +178,11 @@ fn a_command_whose_end_is_unknown_ends_the_run_and_keeps_its_record() {
     machine.sata("sda", "8:0", MEDIUM / 512);
     let target = armed(&machine, "sda");
     let process = machine.path("proc/70001");
-    let order =
-        vendor_order(&machine, &format!("mkdir -p {}/stat\necho erases", process.display()));
+    let options =
+        vendor_options(&machine, &format!("mkdir -p {}/stat\necho erases", process.display()));
     let mut observer = PurgeObserver::default();
     let run = |observer: &mut PurgeObserver| {
-        purge_with(&target, &order, observer, &machine.roots, &InstalledTools).unwrap_err()
+        purge_with(&target, &options, observer, &machine.roots, &InstalledTools).unwrap_err()
     };
     let error = run(&mut observer);
     assert!(matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");

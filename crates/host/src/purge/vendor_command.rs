@@ -1,7 +1,7 @@
 //! A vendor's purge command: a program that the user names, run on the target without a shell.
 
 use super::purge_command_line::PurgeCommandLine;
-use super::purge_order::PurgeContext;
+use super::purge_context::PurgeContext;
 use crate::error::HostError;
 use crate::identity::describe;
 use crate::processes;

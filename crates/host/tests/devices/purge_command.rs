@@ -1,14 +1,14 @@
 //! A vendor's purge command, simulated by scripts on loop devices: the content of the device
 //! decides, and not the command's output.
 
-use super::{LoopDevice, arm_confirmed, fill, inspected, order, purge_target};
+use super::{LoopDevice, arm_confirmed, fill, inspected, options, purge_target};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use steadfast_domain::{Purge, PurgeFailure, PurgeMethod};
-use steadfast_host::{HostError, PurgeCommandLine, PurgeOrder, SystemRoots, foresee_purge};
+use steadfast_host::{HostError, PurgeCommandLine, PurgeOptions, SystemRoots, foresee_purge};
 
 /// Zeros `$2`, the whole device. The run holds the device exclusively, so that `blkdiscard` needs
 /// its option -f.
@@ -18,7 +18,7 @@ const ZERO: &str =
 /// A device full of data and a script that stands for a vendor's tool.
 struct VendorCase {
     device: LoopDevice,
-    order: PurgeOrder,
+    options: PurgeOptions,
 }
 
 impl VendorCase {
@@ -30,14 +30,14 @@ impl VendorCase {
         fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
         let line = format!("{} erase {{device}}", path.display());
         let command = Some(PurgeCommandLine::parse(&line).unwrap());
-        let order = PurgeOrder { command, ..order(PurgeMethod::VendorCommand) };
-        Some(VendorCase { device, order })
+        let options = PurgeOptions { command, ..options(PurgeMethod::VendorCommand) };
+        Some(VendorCase { device, options })
     }
 
     fn purge(&self) -> Result<Purge, HostError> {
         let mut target = arm_confirmed(&self.device.inspect(), &[]).unwrap();
         fill(&target, 0x5a);
-        purge_target(&mut target, &self.order)
+        purge_target(&mut target, &self.options)
     }
 
     fn content(&self) -> Vec<u8> {
@@ -75,7 +75,7 @@ fn a_command_that_does_not_erase_is_refused_whatever_it_prints() {
         let error = case.purge().unwrap_err();
         assert!(matches!(error, HostError::PurgeFailed { .. }), "{script}: {error}");
         assert!(error.to_string().contains(why), "{script}: {error}");
-        case.order.failed = PurgeFailure::Continue;
+        case.options.failed = PurgeFailure::Continue;
         let done = case.purge().unwrap();
         assert!(done.failed.is_some_and(|failed| failed.contains(why)), "{script}");
         assert_eq!(done.blank, Some(false), "{script}");
@@ -88,7 +88,7 @@ fn a_command_that_hangs_is_ended_with_what_it_started() {
     let Some(mut case) = VendorCase::new("(sleep 3; touch \"$0.late\") & sleep 600") else {
         return;
     };
-    case.order.command.as_mut().unwrap().limit = Duration::from_millis(300);
+    case.options.command.as_mut().unwrap().limit = Duration::from_millis(300);
     let began = Instant::now();
     let error = case.purge().unwrap_err().to_string();
     assert!(error.contains("no answer within"), "{error}");
@@ -107,8 +107,8 @@ fn a_process_that_a_command_leaves_behind_is_awaited() {
     let awaited = done.command.unwrap().awaited;
     assert!(awaited >= steadfast_domain::Nanos::from_millis(500), "{awaited}");
     // One that takes longer than the limit ends the run, whatever a failed purge may do.
-    case.order.command.as_mut().unwrap().limit = Duration::from_millis(300);
-    case.order.failed = PurgeFailure::Continue;
+    case.options.command.as_mut().unwrap().limit = Duration::from_millis(300);
+    case.options.failed = PurgeFailure::Continue;
     let error = case.purge().unwrap_err();
     assert!(matches!(error, HostError::PurgeStillRuns { .. }), "{error}");
     // The next run does not start a second one either.
@@ -135,7 +135,7 @@ fn a_command_that_still_runs_is_not_started_again() {
             .unwrap()
     };
     let mut running = spawn(&tool);
-    case.order.failed = PurgeFailure::Continue;
+    case.options.failed = PurgeFailure::Continue;
     let refused = case.purge().unwrap_err();
     let _ = running.kill();
     let _ = running.wait();
@@ -156,7 +156,7 @@ fn a_command_that_still_runs_is_not_started_again() {
 fn a_device_that_is_another_one_after_the_command_is_not_written_to() {
     let script = "truncate -s 4M \"${0%/*}/image\"; losetup -c \"$2\"";
     let Some(mut case) = VendorCase::new(script) else { return };
-    case.order.failed = PurgeFailure::Continue;
+    case.options.failed = PurgeFailure::Continue;
     let error = case.purge().unwrap_err();
     assert!(matches!(error, HostError::PurgeChangedDevice { .. }), "{error}");
     assert!(error.to_string().contains("its capacity has changed"), "{error}");
@@ -166,9 +166,9 @@ fn a_device_that_is_another_one_after_the_command_is_not_written_to() {
 fn a_command_for_a_partition_or_without_its_program_is_refused_before_anything_is_written() {
     let Some(device) = LoopDevice::partitioned() else { return };
     let roots = SystemRoots::real();
-    let with = |line: &str| PurgeOrder {
+    let with = |line: &str| PurgeOptions {
         command: Some(PurgeCommandLine::parse(line).unwrap()),
-        ..order(PurgeMethod::VendorCommand)
+        ..options(PurgeMethod::VendorCommand)
     };
     let target = arm_confirmed(&inspected(&device.part(1)), &[]).unwrap();
     let error = foresee_purge(&target, &with("true {device}"), &roots).unwrap_err().to_string();
@@ -178,7 +178,7 @@ fn a_command_for_a_partition_or_without_its_program_is_refused_before_anything_i
     let target = arm_confirmed(&device.inspect(), &[]).unwrap();
     let error = foresee_purge(&target, &with("no-such-tool {device}"), &roots).unwrap_err();
     assert!(error.to_string().contains("'no-such-tool' is not installed"), "{error}");
-    let none = foresee_purge(&target, &order(PurgeMethod::VendorCommand), &roots).unwrap_err();
+    let none = foresee_purge(&target, &options(PurgeMethod::VendorCommand), &roots).unwrap_err();
     assert!(none.to_string().contains("--purge-command"), "{none}");
     assert_eq!(
         foresee_purge(&target, &with("true {device}"), &roots).unwrap(),

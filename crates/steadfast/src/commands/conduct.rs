@@ -22,7 +22,7 @@ pub const FIO_DIRECTORY: &str = "fio";
 /// the run directory.
 pub fn host_requests(settings: &Settings, directory: &Path) -> HostRequests {
     let mut requests = HostRequests::from_settings(settings);
-    requests.purge.keep = vec![directory.to_owned()];
+    requests.purge.protected_paths = vec![directory.to_owned()];
     requests
 }
 

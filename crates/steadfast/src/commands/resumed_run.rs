@@ -97,7 +97,7 @@ fn arm(
         DeviceConfirmation::Proven(proof) => check_armed(rig.as_ref(), &proof)?,
         DeviceConfirmation::Confirmed { proof, others } => {
             check_armed(rig.as_ref(), &proof)?;
-            requests.purge.also = others;
+            requests.purge.also_destroyed = others;
         }
     }
     rig.set_requests(&requests);

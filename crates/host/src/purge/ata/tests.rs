@@ -1,8 +1,8 @@
-use super::super::tests::{MEDIUM, PurgeObserver, PurgeRig, erase, order};
+use super::super::tests::{MEDIUM, PurgeObserver, PurgeRig, erase, options};
 use super::*;
 use crate::ata_security::clear_password;
 use crate::ata_security::tests::{IDENTIFY, SANITIZE, free, identity, security, with_password};
-use crate::purge::PurgeOrder;
+use crate::purge::PurgeOptions;
 use crate::testing::machine::MachineFixture;
 use crate::testing::transcript::Transcript;
 use steadfast_domain::PurgeFailure;
@@ -53,7 +53,7 @@ fn the_password_is_journaled_before_it_is_set_and_gone_after_the_erase() {
         .tool_prints_then(ERASE, "security_password: \"steadfast\"\n", erase(&rig.machine))
         .tool_prints(IDENTIFY, &free());
     let mut observer = PurgeObserver::default();
-    let done = rig.purged(&PurgeOrder::default(), &mut observer, &tools).unwrap();
+    let done = rig.purged(&PurgeOptions::default(), &mut observer, &tools).unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::AtaSecurityErase, Some(true)));
     let [change] = observer.journal.as_slice() else { panic!("{:?}", observer.journal) };
     assert_eq!(change.setting, "ATA password of sda, naa.5001");
@@ -67,7 +67,7 @@ fn no_password_is_set_that_is_not_in_the_journal() {
     let tools = Transcript::default().tool_prints(IDENTIFY, &free());
     let mut observer = PurgeObserver { full: true, ..PurgeObserver::default() };
     let error =
-        rig.purged(&order(PurgeMethod::AtaSecurityErase), &mut observer, &tools).unwrap_err();
+        rig.purged(&options(PurgeMethod::AtaSecurityErase), &mut observer, &tools).unwrap_err();
     assert!(matches!(error, HostError::Unjournaled(_)), "{error}");
 }
 
@@ -83,7 +83,7 @@ fn frozen_locked_and_unsupported_are_explained() {
         let tools = Transcript::default().tool_prints(IDENTIFY, &drive);
         let mut observer = PurgeObserver::default();
         let error =
-            rig.purged(&order(PurgeMethod::AtaSecurityErase), &mut observer, &tools).unwrap_err();
+            rig.purged(&options(PurgeMethod::AtaSecurityErase), &mut observer, &tools).unwrap_err();
         assert!(error.to_string().contains(why), "{error}");
         assert!(error.to_string().ends_with("possible here: discard, none"), "{error}");
         assert_eq!(observer.journal, []);
@@ -101,7 +101,7 @@ fn an_erase_that_fails_leaves_the_password_to_be_cleared() {
         .tool_prints(IDENTIFY, &with_password());
     let mut observer = PurgeObserver::default();
     let error =
-        rig.purged(&order(PurgeMethod::AtaSecurityErase), &mut observer, &tools).unwrap_err();
+        rig.purged(&options(PurgeMethod::AtaSecurityErase), &mut observer, &tools).unwrap_err();
     assert!(error.to_string().contains("its password is still set"), "{error}");
     assert!(error.to_string().contains("ERASE_PREPARE"), "{error}");
     assert_eq!(observer.journal.len(), 1);
@@ -125,7 +125,7 @@ fn a_frozen_drive_is_sanitized_by_auto_and_followed() {
         .tool_prints(STATUS, &progress)
         .tool_prints_then(STATUS, &idle, erase(&rig.machine));
     let mut observer = PurgeObserver::default();
-    let done = rig.purged(&PurgeOrder::default(), &mut observer, &tools).unwrap();
+    let done = rig.purged(&PurgeOptions::default(), &mut observer, &tools).unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::AtaSanitizeBlock, Some(true)));
     assert_eq!(observer.reported, [("sanitizing".to_owned(), Some(49.0))]);
     assert_eq!(observer.journal, []);
@@ -134,7 +134,7 @@ fn a_frozen_drive_is_sanitized_by_auto_and_followed() {
 #[test]
 fn a_failed_or_frozen_sanitize_is_reported() {
     let rig = rig();
-    let wanted = order(PurgeMethod::AtaSanitizeOverwrite);
+    let wanted = options(PurgeMethod::AtaSanitizeOverwrite);
     let error = rig.refused(&wanted, &planned("not", &status("SD1 Sanitize Frozen", "")));
     assert!(error.to_string().contains("power-cycle"), "{error}");
 
@@ -154,7 +154,7 @@ fn an_idle_drive_without_a_completed_sanitize_is_not_purged() {
     let rig = rig();
     let idle = status("SD0 Sanitize Idle", "");
     let tools = planned("not", &idle).tool_prints(BLOCK_ERASE, "").tool_prints(STATUS, &idle);
-    let error = rig.refused(&order(PurgeMethod::AtaSanitizeBlock), &tools);
+    let error = rig.refused(&options(PurgeMethod::AtaSanitizeBlock), &tools);
     assert!(error.to_string().contains("SD0"), "{error}");
     assert!(!matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");
 }
@@ -163,7 +163,7 @@ fn an_idle_drive_without_a_completed_sanitize_is_not_purged() {
 fn a_sanitize_whose_status_is_lost_ends_the_run() {
     let rig = rig();
     let wanted =
-        PurgeOrder { failed: PurgeFailure::Continue, ..order(PurgeMethod::AtaSanitizeBlock) };
+        PurgeOptions { failed: PurgeFailure::Continue, ..options(PurgeMethod::AtaSanitizeBlock) };
     let begun = planned("not", &status("SD0 Sanitize Idle", "")).tool_prints(BLOCK_ERASE, "");
     let tools =
         (0..=60).fold(begun, |tools, _| tools.tool_fails(STATUS, 5, "SG_IO: bad sense data"));
@@ -177,7 +177,7 @@ fn a_sanitize_whose_status_is_lost_ends_the_run() {
 fn a_sanitize_whose_status_is_garbage_ends_the_run() {
     let rig = rig();
     let wanted =
-        PurgeOrder { failed: PurgeFailure::Continue, ..order(PurgeMethod::AtaSanitizeBlock) };
+        PurgeOptions { failed: PurgeFailure::Continue, ..options(PurgeMethod::AtaSanitizeBlock) };
     let begun = planned("not", &status("SD0 Sanitize Idle", "")).tool_prints(BLOCK_ERASE, "");
     let garbage = ["", "\u{fffd}\u{fffd}SD", "Sanitize status:\n"];
     let tools = (0..=60).fold(begun, |tools, query| tools.tool_prints(STATUS, garbage[query % 3]));
@@ -195,12 +195,12 @@ fn a_sanitize_that_began_although_the_tool_failed_is_awaited() {
         .tool_fails(BLOCK_ERASE, 9, "no answer")
         .tool_prints(STATUS, &progress)
         .tool_prints(STATUS, &idle);
-    let error = rig.refused(&order(PurgeMethod::AtaSanitizeBlock), &tools);
+    let error = rig.refused(&options(PurgeMethod::AtaSanitizeBlock), &tools);
     assert!(matches!(error, HostError::PurgeFailed { .. }), "{error}");
     assert!(error.to_string().contains("no answer"), "{error}");
     let begun = planned("not", &idle).tool_fails(BLOCK_ERASE, 9, "no answer");
     let tools = (0..=60).fold(begun, |tools, _| tools.tool_fails(STATUS, 5, "no device"));
-    let error = rig.refused(&order(PurgeMethod::AtaSanitizeBlock), &tools);
+    let error = rig.refused(&options(PurgeMethod::AtaSanitizeBlock), &tools);
     assert!(matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");
 }
 

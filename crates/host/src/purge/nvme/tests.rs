@@ -1,6 +1,6 @@
-use super::super::tests::{PurgeObserver, PurgeRig, erase, order};
+use super::super::tests::{PurgeObserver, PurgeRig, erase, options};
 use super::*;
-use crate::purge::PurgeOrder;
+use crate::purge::PurgeOptions;
 use crate::testing::machine::MachineFixture;
 use crate::testing::transcript::Transcript;
 use steadfast_domain::{PurgeFailure, PurgeMethod};
@@ -58,7 +58,7 @@ fn format_erases_and_is_read_back() {
     let rig = rig();
     let tools = identified_twice(0x2, 0, 0).nvme_completes_then(FORMAT, erase(&rig.machine));
     let mut observer = PurgeObserver::default();
-    let done = rig.purged(&order(PurgeMethod::NvmeFormat), &mut observer, &tools).unwrap();
+    let done = rig.purged(&options(PurgeMethod::NvmeFormat), &mut observer, &tools).unwrap();
     // Format 0, user data erase.
     assert_eq!(tools.last_dwords(), [0x200, 0, 0, 0, 0, 0]);
     assert_eq!((done.method, done.blank), (PurgeMethod::NvmeFormat, Some(true)));
@@ -84,7 +84,7 @@ fn a_format_that_the_kernel_does_not_take_is_sent_by_the_tool() {
         .nvme_returns(ID_NS, namespace(0x31, 0x9))
         .nvme_call_fails(FORMAT, libc::ENOTTY)
         .tool_prints_then(command, "Success formatting namespace:1\n", erase(&rig.machine));
-    let done = rig.succeeded(&order(PurgeMethod::NvmeFormat), &tools);
+    let done = rig.succeeded(&options(PurgeMethod::NvmeFormat), &tools);
     assert_eq!((done.method, done.blank), (PurgeMethod::NvmeFormat, Some(true)));
     assert_eq!(done.remark, "commanded by /usr/sbin/nvme");
 }
@@ -110,7 +110,7 @@ fn without_the_tool_the_kernel_s_refusal_is_the_reason() {
         let tools = identified_twice(0x2, 0, sanicap)
             .nvme_call_fails(command, libc::EPERM)
             .tool_fails(tool, 127, "");
-        let error = rig.refused(&order(method), &tools);
+        let error = rig.refused(&options(method), &tools);
         let why = format!("/dev/nvme0: cannot send {command}: Operation not permitted");
         assert!(error.to_string().contains(&why), "{error}");
     }
@@ -122,7 +122,7 @@ fn a_controller_with_another_serial_number_is_refused() {
     let mut other = controller(0x2, 0, 0);
     other[4] = b'X';
     let tools = Transcript::default().nvme_returns(ID_CTRL, other);
-    let error = rig.refused(&order(PurgeMethod::NvmeFormat), &tools);
+    let error = rig.refused(&options(PurgeMethod::NvmeFormat), &tools);
     assert!(error.to_string().contains("answers with the serial number X676"), "{error}");
 }
 
@@ -132,7 +132,7 @@ fn a_controller_that_was_exchanged_after_the_plan_gets_no_command() {
     let mut other = controller(0x2, 0, 0);
     other[4] = b'X';
     let tools = identified(0x2, 0, 0).nvme_returns(ID_CTRL, other);
-    let error = rig.refused(&order(PurgeMethod::NvmeFormat), &tools);
+    let error = rig.refused(&options(PurgeMethod::NvmeFormat), &tools);
     assert!(error.to_string().contains("answers with the serial number X676"), "{error}");
     assert!(tools.is_over());
 }
@@ -141,7 +141,7 @@ fn a_controller_that_was_exchanged_after_the_plan_gets_no_command() {
 fn a_drive_that_says_success_and_keeps_its_content_has_failed() {
     let rig = rig();
     let tools = || identified_twice(0x2, 0, 0).nvme_completes_then(FORMAT, || ());
-    let mut wanted = order(PurgeMethod::NvmeFormat);
+    let mut wanted = options(PurgeMethod::NvmeFormat);
     let error = rig.refused(&wanted, &tools());
     let text = error.to_string();
     assert!(text.contains("not blank: 0 of"), "{text}");
@@ -159,7 +159,7 @@ fn a_drive_that_says_success_and_keeps_its_content_has_failed() {
 fn a_refused_format_is_reported_with_its_status() {
     let rig = rig();
     let tools = identified_twice(0x2, 0, 0).nvme_fails(FORMAT, 0x410a);
-    let error = rig.refused(&order(PurgeMethod::NvmeFormat), &tools);
+    let error = rig.refused(&options(PurgeMethod::NvmeFormat), &tools);
     let message = error.to_string();
     assert!(message.contains("purge (NVMe Format (user data erase)) failed"), "{message}");
     assert!(message.contains("/dev/nvme0: Format NVM failed: Invalid Format (10Ah)"), "{message}");
@@ -175,7 +175,7 @@ fn what_the_controller_lacks_is_refused_with_what_it_has() {
         (PurgeMethod::AtaSecurityErase, 2, 0, 0, "(NVMe) does not support that", "nvme-format"),
     ] {
         let tools = identified(oacs, fna, sanicap);
-        let error = rig.refused(&order(method), &tools);
+        let error = rig.refused(&options(method), &tools);
         assert!(matches!(error, HostError::NoSuchPurge { .. }), "{error}");
         let message = error.to_string();
         assert!(message.contains(why) && message.contains(can), "{message}");
@@ -197,7 +197,7 @@ fn a_partition_is_never_purged_by_its_whole_device() {
     let machine = machine();
     machine.partition(&machine.node("nvme0n1"), "nvme0n1p1", "259:91", SECTORS / 2);
     let rig = PurgeRig::new(machine, "nvme0n1p1");
-    let error = rig.refused(&order(PurgeMethod::NvmeFormat), &identified(2, 0, 7));
+    let error = rig.refused(&options(PurgeMethod::NvmeFormat), &identified(2, 0, 7));
     let message = error.to_string();
     assert!(
         message.contains("is a partition, and the command erases the whole device"),
@@ -217,7 +217,7 @@ fn a_command_that_erases_a_sibling_needs_its_confirmation() {
         (PurgeMethod::NvmeFormat, 2, 0),
         (PurgeMethod::NvmeSanitizeBlock, 0, 2),
     ] {
-        let error = rig.refused(&order(method), &identified(2, fna, sanicap));
+        let error = rig.refused(&options(method), &identified(2, fna, sanicap));
         let message = error.to_string();
         assert!(message.contains("it also erases") && message.contains("nvme0n2: "), "{message}");
     }
@@ -251,7 +251,7 @@ fn a_namespace_of_another_controller_of_the_subsystem_is_a_sibling() {
 fn a_namespace_that_is_no_block_device_here_is_not_erased() {
     let rig = rig();
     let tools = identified(0xa, 0, 2).nvme_returns(LIST, vec![1, 0, 0, 0, 7, 0, 0, 0]);
-    let error = rig.refused(&order(PurgeMethod::NvmeSanitizeBlock), &tools);
+    let error = rig.refused(&options(PurgeMethod::NvmeSanitizeBlock), &tools);
     assert!(error.to_string().contains("not block devices here ([7])"), "{error}");
 }
 
@@ -271,7 +271,7 @@ fn sanitize_is_followed_to_its_end() {
         .nvme_returns(LOG, log(32_768, 0x102))
         .nvme_returns(LOG, log(65_535, 0x101));
     let mut observer = PurgeObserver::default();
-    let done = rig.purged(&order(PurgeMethod::NvmeSanitizeBlock), &mut observer, &tools).unwrap();
+    let done = rig.purged(&options(PurgeMethod::NvmeSanitizeBlock), &mut observer, &tools).unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::NvmeSanitizeBlock, Some(true)));
     let percent: Vec<_> = observer.reported.iter().map(|(_, percent)| percent.unwrap()).collect();
     assert_eq!(percent, [0.0, 50.0]);
@@ -284,7 +284,7 @@ fn a_sanitize_whose_status_is_lost_ends_the_run() {
     let begun = || identified_twice(2, 0, 7).nvme_completes_then(SANITIZE, erase(&rig.machine));
     let lost = |tools: Transcript| (0..60).fold(tools, |t, _| t.nvme_call_fails(LOG, libc::ENODEV));
     let wanted =
-        PurgeOrder { failed: PurgeFailure::Continue, ..order(PurgeMethod::NvmeSanitizeBlock) };
+        PurgeOptions { failed: PurgeFailure::Continue, ..options(PurgeMethod::NvmeSanitizeBlock) };
     let tools = lost(begun()).nvme_call_fails(LOG, libc::ENODEV);
     let error = rig.refused(&wanted, &tools);
     assert!(matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");
@@ -309,7 +309,7 @@ fn a_sanitize_that_the_kernel_does_not_take_is_sent_by_the_tool() {
         .nvme_call_fails(SANITIZE, libc::EPERM)
         .tool_prints_then(command, "", erase(&rig.machine))
         .nvme_returns(LOG, log(65_535, 4));
-    let done = rig.succeeded(&order(PurgeMethod::NvmeSanitizeOverwrite), &tools);
+    let done = rig.succeeded(&options(PurgeMethod::NvmeSanitizeOverwrite), &tools);
     assert_eq!((done.blank, done.remark.as_str()), (Some(true), "commanded by /usr/sbin/nvme"));
 }
 
@@ -326,7 +326,7 @@ fn a_failed_or_abandoned_sanitize_is_told_from_one_that_ended() {
             .nvme_returns(LOG, log(100, status));
         let mut observer = PurgeObserver { stopped, ..PurgeObserver::default() };
         let error = rig
-            .purged(&order(PurgeMethod::NvmeSanitizeOverwrite), &mut observer, &tools)
+            .purged(&options(PurgeMethod::NvmeSanitizeOverwrite), &mut observer, &tools)
             .unwrap_err();
         assert!(error.to_string().contains(wanted), "{error}");
     }

@@ -1,5 +1,5 @@
-use super::super::PurgeOrder;
-use super::super::tests::{MEDIUM, PurgeObserver, PurgeRig, erase, order};
+use super::super::PurgeOptions;
+use super::super::tests::{MEDIUM, PurgeObserver, PurgeRig, erase, options};
 use super::*;
 use crate::testing::machine::MachineFixture;
 use crate::testing::transcript::Transcript;
@@ -69,7 +69,7 @@ fn format_is_followed_to_its_end_and_read_back() {
         .tool_prints(LOOK_AT, "")
         .tool_prints(READY, "");
     let mut observer = PurgeObserver::default();
-    let done = rig.purged(&PurgeOrder::default(), &mut observer, &tools).unwrap();
+    let done = rig.purged(&PurgeOptions::default(), &mut observer, &tools).unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::ScsiFormatUnit, Some(true)));
     assert_eq!(observer.reported[0], ("formatting".to_owned(), Some(12.5)));
     assert!(done.remark.ends_with("commanded by /usr/sbin/sg_format"), "{}", done.remark);
@@ -85,7 +85,7 @@ fn good_and_nothing_erased_is_a_failure() {
         .tool_prints(LOOK_AT, "")
         .tool_prints(LOOK_AT, "")
         .tool_prints(READY, "");
-    let error = rig.refused(&order(PurgeMethod::ScsiFormatUnit), &tools);
+    let error = rig.refused(&options(PurgeMethod::ScsiFormatUnit), &tools);
     assert!(error.to_string().contains("(SCSI FORMAT UNIT) failed: not blank"), "{error}");
 }
 
@@ -101,7 +101,7 @@ fn a_device_that_reports_nothing_is_discarded_by_auto() {
     let tools = Transcript::default().tool_prints(OPCODES, empty);
     assert_eq!(rig.planned(&tools).method, PurgeMethod::Discard);
     let tools = Transcript::default().tool_fails(OPCODES, 9, NOT_REPORTED);
-    let error = rig.refused(&order(PurgeMethod::ScsiSanitizeBlock), &tools);
+    let error = rig.refused(&options(PurgeMethod::ScsiSanitizeBlock), &tools);
     assert!(error.to_string().contains("possible here: scsi-format, discard, none"), "{error}");
 }
 
@@ -132,7 +132,7 @@ fn a_sanitize_that_ends_in_an_error_or_is_left_is_no_purge() {
         .tool_prints(LOOK_AT, "")
         .tool_prints(LOOK_AT, "")
         .tool_fails(READY, 3, failed);
-    let wanted = order(PurgeMethod::ScsiSanitizeOverwrite);
+    let wanted = options(PurgeMethod::ScsiSanitizeOverwrite);
     let error = rig.refused(&wanted, &tools);
     assert!(error.to_string().contains("Sanitize command failed"), "{error}");
 
@@ -153,7 +153,7 @@ fn a_format_whose_progress_is_lost_ends_the_run() {
     let begun = Transcript::default().tool_prints(OPCODES, REPORTED).tool_prints(FORMAT, "");
     let tools = (0..=60).fold(begun, |tools, _| tools.tool_fails(LOOK_AT, 15, "no such device"));
     let wanted =
-        PurgeOrder { failed: PurgeFailure::Continue, ..order(PurgeMethod::ScsiFormatUnit) };
+        PurgeOptions { failed: PurgeFailure::Continue, ..options(PurgeMethod::ScsiFormatUnit) };
     let error = rig.refused(&wanted, &tools);
     assert!(matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");
     assert!(error.to_string().contains("sg_requests --progress"), "{error}");
@@ -171,7 +171,7 @@ fn a_device_that_is_not_ready_without_progress_is_awaited() {
         .tool_fails(READY, 2, "test unit ready: Not ready\n")
         .tool_prints(LOOK_AT, "")
         .tool_prints(READY, "");
-    let done = rig.succeeded(&PurgeOrder::default(), &tools);
+    let done = rig.succeeded(&PurgeOptions::default(), &tools);
     assert_eq!((done.method, done.blank), (PurgeMethod::ScsiFormatUnit, Some(true)));
 }
 
@@ -179,7 +179,7 @@ fn a_device_that_is_not_ready_without_progress_is_awaited() {
 fn a_missing_tool_is_named_with_the_device() {
     let rig = rig();
     let tools = Transcript::default().tool_prints(OPCODES, REPORTED).tool_fails(FORMAT, 127, "");
-    let error = rig.refused(&order(PurgeMethod::ScsiFormatUnit), &tools);
+    let error = rig.refused(&options(PurgeMethod::ScsiFormatUnit), &tools);
     assert!(matches!(error, HostError::PurgeFailed { .. }), "{error}");
     assert!(error.to_string().contains("'sg_format' is not installed"), "{error}");
 }

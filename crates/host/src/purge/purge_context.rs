@@ -1,17 +1,13 @@
-//! Inputs of a purge: the user's order, the tools, and the observer that journals changes and
-//! shows progress.
+//! A running purge: its target and tools, and the observer that journals changes and shows progress.
 
-use super::purge_command_line::PurgeCommandLine;
 use crate::error::HostError;
 use crate::nvme::{AdminCommand, NvmeAdmin};
 use crate::target::Target;
 use crate::tool::{Tool, Tools};
-use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 use steadfast_domain::purge::PurgeCommandRecord;
 use steadfast_domain::record::HostChange;
-use steadfast_domain::{PurgeChoice, PurgeFailure};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -24,24 +20,6 @@ const PURGE_TIMEOUT: Duration = Duration::from_secs(48 * 3600);
 /// Number of consecutive queries without a readable status after which such a purge counts as lost
 /// (our choice; a reset takes seconds).
 const FAILED_QUERIES_MAX: u32 = 60;
-
-/// The user's choices for a purge.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PurgeOrder {
-    /// Method, or `auto`.
-    pub choice: PurgeChoice,
-    /// Command of a vendor's purge.
-    pub command: Option<PurgeCommandLine>,
-    /// Policy if the purge fails.
-    pub failed: PurgeFailure,
-    /// Seed that selects the places that are read back.
-    pub seed: u64,
-    /// Other devices that the purge may erase, each by its
-    /// [`steadfast_domain::Device::confirmation`].
-    pub also: Vec<String>,
-    /// Paths whose disks must not be erased.
-    pub keep: Vec<PathBuf>,
-}
 
 /// Progress of a purge.
 #[derive(Debug, Clone, Copy, PartialEq)]
