@@ -696,11 +696,7 @@ mod tests {
         };
         for order in ["iops,idle-exit", "idle-exit,iops"] {
             let found = findings_of(order);
-            assert_eq!(
-                caches(&found),
-                [PART_SPECIFIC.to_owned(), PART_SPECIFIC.to_owned()],
-                "{order}"
-            );
+            assert_eq!(caches(&found), [PART_SPECIFIC; 2], "{order}");
             assert!(found.headline.contains("  WC=own  "), "{}", found.headline);
         }
         let same = findings_of("iops,latency");

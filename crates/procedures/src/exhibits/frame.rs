@@ -34,14 +34,12 @@ pub(crate) fn frame(
 fn method_text(choices: &RunChoices<'_>) -> String {
     let (profile, class) = (choices.settings.profile, choices.settings.class);
     match choices.method.disclaimer {
-        Some(disclaimer) if choices.own_loads.is_some() => {
-            format!("{disclaimer} (docs/methods.md)")
-        }
+        Some(text) if choices.own_loads.is_some() => format!("{text} (docs/methods.md)"),
         None => format!(
             "Method of {} as in docs/methods.md, profile {profile}, class {class}",
             choices.method.document
         ),
-        Some(disclaimer) => format!("{disclaimer} (docs/methods.md), class {class}"),
+        Some(text) => format!("{text} (docs/methods.md), class {class}"),
     }
 }
 
