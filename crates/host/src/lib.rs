@@ -84,7 +84,6 @@ pub use locks::is_locked;
 pub use nvme::NvmeStatus;
 pub use processes::process_exists;
 pub use proof::{directory_proof, proof};
-pub use purge::PurgeOptions as PurgeOrder;
 #[doc(hidden)]
 pub use purge::purge_simulated;
 pub use purge::{PurgeCommandLine, PurgeOptions, PurgeProgress, PurgeWatch, foresee_purge, purge};

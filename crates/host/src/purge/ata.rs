@@ -5,7 +5,7 @@
 //! [`crate::ata_security::clear_password`] removes it.
 
 use super::purge_context::{PurgeContext, PurgeState};
-use super::purge_support::{PurgeSupport, follow_begun};
+use super::purge_support::PurgeSupport;
 use crate::ata_security::{AtaSecurity, COMMAND_TIMEOUT, PURGE_PASSWORD, set_password};
 use crate::error::HostError;
 use crate::host_settings;
@@ -157,8 +157,8 @@ impl AtaPurgeCommand {
             "wait until 'hdparm --sanitize-status {}' reports that none is in progress",
             self.device
         );
-        let followed = || work.follow("sanitizing", &check, &mut || self.sanitize_state(tools));
-        follow_begun(begun, followed).map(drop)
+        let mut query = || self.sanitize_state(tools);
+        work.follow_begun(begun, "sanitizing", &check, &mut query).map(drop)
     }
 
     /// Returns the state of a sanitize.

@@ -41,7 +41,6 @@ use plan::{PurgeCommand, PurgePlan};
 use purge_context::{PurgeContext, PurgeOutcome};
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::time::Instant;
 use steadfast_domain::{Nanos, Purge, PurgeFailure, PurgeMethod};
 
 /// Returns the method that [`purge`] would use for this target. Writes nothing.
@@ -88,17 +87,15 @@ fn purge_with(
     }
     let mut places = SamplePlaces::choose(target, options.seed);
     places.prepare(target);
-    let began = Instant::now();
+    let began = tools.host().now();
     let mut work = PurgeContext { target, tools, watch, began, command: None };
-    let result = plan.carry_out(&mut work).and_then(|outcome| {
-        let took = Nanos::from(began.elapsed());
-        verify(&plan, outcome, &places, target, tools, took)
-    });
+    let result = plan.carry_out(&mut work);
+    let took = Nanos::from(work.elapsed());
+    let result = result.and_then(|outcome| verify(&plan, outcome, &places, target, tools, took));
     let command = work.command.take();
     match result {
         Ok(purge) => Ok(Purge { command, ..purge }),
         Err(error) if options.failed == PurgeFailure::Continue && may_continue(&error) => {
-            let took = Nanos::from(began.elapsed());
             let read_back = places.compare(target).ok();
             let blank = read_back.map(|read| read.is_blank());
             let failed = Some(error.to_string());

@@ -6,7 +6,7 @@
 //! always erases the whole subsystem.
 
 use super::purge_context::{PurgeContext, PurgeOutcome, PurgeState};
-use super::purge_support::{PurgeSupport, follow_begun};
+use super::purge_support::PurgeSupport;
 use crate::error::HostError;
 use crate::nvme::layouts::{controller, namespace, sanitize};
 use crate::nvme::{
@@ -269,10 +269,8 @@ impl NvmePurgeCommand {
         let node = self.node.path.display();
         let check = format!("wait until 'nvme sanitize-log {node}' reports its end");
         let device = work.target.device().path.clone();
-        follow_begun(begun, || {
-            work.follow("sanitizing", &check, &mut || {
-                Ok(self.sanitize_state(&device, &sanitize_status(admin)?))
-            })
+        work.follow_begun(begun, "sanitizing", &check, &mut || {
+            Ok(self.sanitize_state(&device, &sanitize_status(admin)?))
         })
     }
 

@@ -5,7 +5,7 @@ use crate::nvme::{AdminCommand, NvmeAdmin};
 use crate::target::Target;
 use crate::tool::{Tool, Tools};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use steadfast_domain::purge::PurgeCommandRecord;
 use steadfast_domain::record::HostChange;
 
@@ -52,14 +52,20 @@ pub(super) struct PurgeContext<'a> {
     pub target: &'a Target,
     pub tools: &'a dyn Tools,
     pub watch: &'a mut dyn PurgeWatch,
-    pub began: Instant,
+    /// Time at which the purge started, by the clock of the tools' host.
+    pub began: Duration,
     /// Vendor's command that was run, however it ended.
     pub command: Option<PurgeCommandRecord>,
 }
 
 impl PurgeContext<'_> {
+    /// Returns the time since the purge started.
+    pub fn elapsed(&self) -> Duration {
+        self.tools.host().now().saturating_sub(self.began)
+    }
+
     pub fn report(&mut self, doing: &str, percent: Option<f64>) {
-        let since = self.began.elapsed();
+        let since = self.elapsed();
         self.watch.report(&PurgeProgress { doing, percent, since });
     }
 
@@ -101,12 +107,34 @@ impl PurgeContext<'_> {
         })
     }
 
-    /// Waits until the device has finished a purge that it carries out by itself. `query` returns its
-    /// state, or an error if the status cannot be read; `check` says how the user finds its end.
+    /// Waits until the device has finished a purge that it carries out by itself, and returns the
+    /// outcome of the tool or call that began it. One that failed may have begun it. `query` returns
+    /// the device's state, or an error if the status cannot be read; `check` says how the user finds
+    /// its end.
     ///
     /// # Errors
-    /// The purge has failed, the user stopped the run, or the end of the purge is unknown.
-    pub fn follow(
+    /// The purge was not begun or has failed, the user stopped the run, or the end of the purge is
+    /// unknown.
+    pub fn follow_begun<T>(
+        &mut self,
+        begun: Result<T, HostError>,
+        doing: &str,
+        check: &str,
+        query: &mut dyn FnMut() -> Result<PurgeState, HostError>,
+    ) -> Result<T, HostError> {
+        let is_unclear = matches!(begun, Err(HostError::ToolFailed { .. }));
+        if begun.is_err() && !is_unclear {
+            return begun;
+        }
+        match self.follow(doing, check, query) {
+            Err(HostError::ToolFailed { .. } | HostError::PurgeFailed { .. }) if is_unclear => {
+                begun
+            }
+            followed => followed.and(begun),
+        }
+    }
+
+    fn follow(
         &mut self,
         doing: &str,
         check: &str,
@@ -119,7 +147,7 @@ impl PurgeContext<'_> {
             check: check.to_owned(),
         };
         let mut failed_queries = 0;
-        while self.began.elapsed() < PURGE_TIMEOUT {
+        while self.elapsed() < PURGE_TIMEOUT {
             match query() {
                 Ok(PurgeState::Ended) => return Ok(()),
                 Ok(PurgeState::Failed(error)) => return Err(error),

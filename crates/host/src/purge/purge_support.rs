@@ -1,6 +1,5 @@
 //! A purge method and whether a target supports it.
 
-use crate::error::HostError;
 use steadfast_domain::PurgeMethod;
 
 /// A purge method with the command that applies it (`C`), or the reason why the target does not
@@ -21,25 +20,5 @@ impl<C> PurgeSupport<C> {
     pub fn map<D>(self, convert: impl FnOnce(C) -> D) -> PurgeSupport<D> {
         let PurgeSupport { method, unsure, command } = self;
         PurgeSupport { method, unsure, command: command.map(convert) }
-    }
-}
-
-/// Returns the outcome of a purge that a tool has begun and the device carries out by itself.
-/// `follow` waits for its end: a tool that failed may have begun it.
-///
-/// # Errors
-/// Returns the error of the tool if the device is idle, and the error of `follow` if it may still
-/// erase.
-pub(super) fn follow_begun<T>(
-    begun: Result<T, HostError>,
-    follow: impl FnOnce() -> Result<(), HostError>,
-) -> Result<T, HostError> {
-    let is_unclear = matches!(begun, Err(HostError::ToolFailed { .. }));
-    if begun.is_err() && !is_unclear {
-        return begun;
-    }
-    match follow() {
-        Err(HostError::ToolFailed { .. } | HostError::PurgeFailed { .. }) if is_unclear => begun,
-        followed => followed.and(begun),
     }
 }

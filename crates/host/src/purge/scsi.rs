@@ -5,7 +5,7 @@
 //! some return GOOD and erase nothing.
 
 use super::purge_context::{PurgeContext, PurgeState};
-use super::purge_support::{PurgeSupport, follow_begun};
+use super::purge_support::PurgeSupport;
 use crate::error::HostError;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::{SystemRoots, entries, read_number};
@@ -164,7 +164,7 @@ impl ScsiPurgeCommand {
             }
             self.state_of_ready(tools)
         };
-        follow_begun(begun, || work.follow(doing, &check, &mut query)).map(drop)
+        work.follow_begun(begun, doing, &check, &mut query).map(drop)
     }
 
     /// Returns the state of a device that reports no progress.
