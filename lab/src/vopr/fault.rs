@@ -1,5 +1,7 @@
 //! Faults, and the calls that they can hit.
 
+use crate::device_tools::ToolFault;
+
 /// A call of the program to the world around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallKind {
@@ -16,6 +18,8 @@ pub enum CallKind {
     Lock,
     Setting,
     Purge,
+    /// Starts a device tool.
+    Tool,
     Idle,
     /// Takes captured I/Os from the probes.
     Take,
@@ -60,18 +64,20 @@ pub enum InjectedFault {
     DeviceGone,
     /// A read returns data other than those written.
     WrongData,
+    /// A device tool fails.
+    Tool(ToolFault),
 }
 
 impl InjectedFault {
     /// Returns true if the fault can hit this call.
     pub fn fits(self, call: CallKind) -> bool {
         use CallKind::{
-            Applied, Apply, Create, Idle, Purge, Read, Rename, Setting, Sync, Wait, Write,
+            Applied, Apply, Create, Idle, Purge, Read, Rename, Setting, Sync, Tool, Wait, Write,
         };
         match self {
             InjectedFault::Kill | InjectedFault::PowerLoss | InjectedFault::ClockJump(_) => true,
             InjectedFault::Error => {
-                !matches!(call, Setting | Purge | Idle | Wait | Apply | Applied)
+                !matches!(call, Setting | Purge | Tool | Idle | Wait | Apply | Applied)
             }
             InjectedFault::NoSpace => matches!(call, Create | Rename | Write | Sync),
             InjectedFault::Full => matches!(call, Create | Write),
@@ -82,6 +88,7 @@ impl InjectedFault {
             | InjectedFault::DeviceStall
             | InjectedFault::DeviceGone => call == Apply,
             InjectedFault::DeviceReset | InjectedFault::WrongData => call == Applied,
+            InjectedFault::Tool(_) => call == Tool,
         }
     }
 }
@@ -144,6 +151,18 @@ pub enum PlantedBug {
     LostTarget,
     /// The report over all targets lacks a caveat.
     LostTargetCaveat,
+    /// A device tool that is killed continues.
+    KeptTool,
+    /// The clock stands still while a device tool runs.
+    StoppedClock,
+    /// The clock is half as fast as it should be.
+    SlowClock,
+    /// A process that a device tool left is in no list.
+    HiddenChild,
+    /// A purge that failed is taken for a success.
+    TrustedTool,
+    /// A device tool also erases a drive that it was not given.
+    StrayErase,
     /// The report over all targets has the numbers of one under the name of another.
     SwappedTargets,
 }

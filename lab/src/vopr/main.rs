@@ -4,12 +4,14 @@
 //! fails: calls to a disk that loses its cache, the drive, the clock, the power, the process. After
 //! every interruption the run is continued, and the invariants are checked (`docs/fire.md`). The same
 //! seed also decides the faults of a group of runs, of programs that write reports into one directory,
-//! of a capture and its marks, and of commands that change host settings without a run directory.
+//! of a capture and its marks, of commands that change host settings without a run directory, and of
+//! the device tools that purge a drive.
 
 mod captures;
 mod changes;
 mod conversions;
 mod cuts;
+mod device_tools;
 mod dice;
 mod directory;
 mod disk;
@@ -25,6 +27,7 @@ mod scenario;
 mod shrink;
 #[cfg(test)]
 mod tests;
+mod tool_drive;
 mod trial;
 mod workload;
 mod world;
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
             check_seed(seed, marks::play_seed, marks::play, is_traced),
             check_seed(seed, captures::play_seed, captures::play, is_traced),
             check_seed(seed, conversions::play_seed, conversions::play, is_traced),
+            check_seed(seed, device_tools::play_seed, device_tools::play, is_traced),
         ];
         for report in reports.into_iter().flatten() {
             failed += 1;

@@ -3,6 +3,7 @@
 use crate::captures::{self, CaptureScenario};
 use crate::changes::{self, ChangesScenario};
 use crate::conversions::{self, ConversionScenario};
+use crate::device_tools::{self, ToolScenario};
 use crate::fault::{InjectedFault, PlannedFault, PlantedBug};
 use crate::marks::{self, MarksScenario};
 use crate::outputs::{self, OutputScenario};
@@ -181,6 +182,11 @@ fn marks_are_neither_lost_nor_doubled() {
     must_hold(seeds(1000), marks::play_seed, marks::play);
 }
 
+#[test]
+fn purges_by_failing_tools_end_and_tell_the_truth() {
+    must_hold(seeds(200), device_tools::play_seed, device_tools::play);
+}
+
 /// Each defect breaks another invariant of host settings.
 #[test]
 fn bugs_planted_below_host_settings_are_found() {
@@ -195,6 +201,24 @@ fn bugs_planted_below_host_settings_are_found() {
         (StrayWrite, "belonged to another program"),
     ];
     must_be_found(&bugs, changes::play_seed, changes::play, ChangesScenario::faults);
+}
+
+/// Each defect breaks another invariant of purges.
+#[test]
+fn bugs_planted_below_device_tools_are_found() {
+    use PlantedBug::{ChangeBeforeJournal, HiddenChild, KeptTool, Leak, SlowClock, StoppedClock};
+    use PlantedBug::{StrayErase, TrustedTool};
+    let bugs = [
+        (ChangeBeforeJournal, "not in the journal"),
+        (HiddenChild, "still erases"),
+        (KeptTool, "still runs"),
+        (Leak, "MiB of memory"),
+        (SlowClock, "was killed after"),
+        (StoppedClock, "did not end"),
+        (StrayErase, "the other drive was changed"),
+        (TrustedTool, "was reported as purged"),
+    ];
+    must_be_found(&bugs, device_tools::play_seed, device_tools::play, ToolScenario::faults);
 }
 
 /// Each defect breaks another invariant of marks.
@@ -272,7 +296,8 @@ fn a_seed_always_means_the_same() {
         let played = || {
             let files = [outputs::play_seed(seed, None).1, changes::play_seed(seed, None).1];
             let captures = [captures::play_seed(seed, None).1, marks::play_seed(seed, None).1];
-            let conversions = [conversions::play_seed(seed, None).1];
+            let conversions =
+                [conversions::play_seed(seed, None).1, device_tools::play_seed(seed, None).1];
             files.into_iter().chain(captures).chain(conversions)
         };
         let traces = || {
