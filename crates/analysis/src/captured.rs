@@ -35,15 +35,15 @@ use steadfast_tracefile::parquet::{
 use steadfast_tracefile::{StepWriter, TraceMedium};
 
 /// A capture: one file, or several if it was rotated; or several captures read together.
-pub struct Captured<R> {
-    content: CaptureContent<R>,
+pub struct Captured {
+    content: CaptureContent,
     threads: Option<Arc<dyn ThreadPool>>,
 }
 
-enum CaptureContent<R> {
-    Single(SingleCapture<R>),
+enum CaptureContent {
+    Single(SingleCapture),
     /// Several captures, or a fold file.
-    Fleet(Box<Fleet<R>>),
+    Fleet(Box<Fleet>),
 }
 
 /// The answer to a question, and the account of the pass that found it.
@@ -98,32 +98,32 @@ impl StepsResult {
     }
 }
 
-impl<R> From<Trace<R>> for Captured<R> {
-    fn from(trace: Trace<R>) -> Self {
+impl From<Trace> for Captured {
+    fn from(trace: Trace) -> Self {
         SingleCapture::Ios(Arc::new(trace)).into()
     }
 }
 
-impl<R> From<SingleCapture<R>> for Captured<R> {
-    fn from(capture: SingleCapture<R>) -> Self {
+impl From<SingleCapture> for Captured {
+    fn from(capture: SingleCapture) -> Self {
         Captured { content: CaptureContent::Single(capture), threads: None }
     }
 }
 
-impl<R> From<Fleet<R>> for Captured<R> {
-    fn from(fleet: Fleet<R>) -> Self {
+impl From<Fleet> for Captured {
+    fn from(fleet: Fleet) -> Self {
         Captured { content: CaptureContent::Fleet(Box::new(fleet)), threads: None }
     }
 }
 
-impl<R: TraceMedium> Captured<R> {
+impl Captured {
     /// Opens a trace, a step file or a fold file. A file whose writer was killed is read up to its
     /// last complete row group, as [`Self::recovery`] reports.
     ///
     /// # Errors
     /// Returns [`TraceError::Io`] if reading fails, [`TraceError::NotATrace`] if the file is none
     /// of these, or another [`TraceError`] if the file is damaged or unsupported.
-    pub fn open(medium: R) -> Result<Self, TraceError> {
+    pub fn open(medium: impl TraceMedium) -> Result<Self, TraceError> {
         let source = SharedMedium::new(medium)?;
         let found = footer(&source)?;
         Self::from_footer(source, found)
@@ -133,13 +133,13 @@ impl<R: TraceMedium> Captured<R> {
     ///
     /// # Errors
     /// Returns the errors of [`Self::open`].
-    pub fn recover(medium: R) -> Result<Self, TraceError> {
+    pub fn recover(medium: impl TraceMedium) -> Result<Self, TraceError> {
         let source = SharedMedium::new(medium)?;
         let found = footer_or_blocks(&source)?;
         Self::from_footer(source, found)
     }
 
-    fn from_footer(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
+    fn from_footer(source: SharedMedium, found: Footer) -> Result<Self, TraceError> {
         if found.is_fold() {
             Fleet::from_file(FoldFile::from_footer(source, found)?).map(Self::from)
         } else if found.holds_only_sums() {
@@ -420,7 +420,7 @@ impl<R: TraceMedium> Captured<R> {
         &self,
         pass: &PassOptions,
         fields: Fields,
-    ) -> Result<AnnotatedBatches<'_, R>, TraceError> {
+    ) -> Result<AnnotatedBatches<'_>, TraceError> {
         Ok(pass.read(self.trace()?, fields))
     }
 
@@ -429,11 +429,11 @@ impl<R: TraceMedium> Captured<R> {
     /// # Errors
     /// Returns [`TraceError::NotRecorded`] if no single I/Os were kept, or
     /// [`TraceError::Unsuitable`] for several captures or a fold file.
-    pub fn shared_trace(&self) -> Result<Arc<Trace<R>>, TraceError> {
+    pub fn shared_trace(&self) -> Result<Arc<Trace>, TraceError> {
         self.trace().map(Arc::clone)
     }
 
-    fn trace(&self) -> Result<&Arc<Trace<R>>, TraceError> {
+    fn trace(&self) -> Result<&Arc<Trace>, TraceError> {
         match &self.content {
             CaptureContent::Single(SingleCapture::Ios(trace)) => Ok(trace),
             CaptureContent::Single(SingleCapture::Sums(_)) => Err(NotRecorded::SingleIos.into()),
@@ -762,8 +762,8 @@ impl fmt::Display for CopyCounts {
 
 const COPIED_AT_ONCE: usize = 1 << 16;
 
-fn copy_ios<R: TraceMedium, W: Write + Send>(
-    trace: &Trace<R>,
+fn copy_ios<W: Write + Send>(
+    trace: &Trace,
     sink: W,
     conditions: impl FnOnce() -> CaptureConditions,
 ) -> Result<(W, CopyCounts), TraceError> {
@@ -778,8 +778,8 @@ fn copy_ios<R: TraceMedium, W: Write + Send>(
     Ok((writer.finish(conditions())?, copied))
 }
 
-fn copy_sums<R: TraceMedium, W: Write + Send>(
-    file: &SummedCapture<R>,
+fn copy_sums<W: Write + Send>(
+    file: &SummedCapture,
     sink: W,
     conditions: impl FnOnce() -> CaptureConditions,
 ) -> Result<(W, CopyCounts), TraceError> {

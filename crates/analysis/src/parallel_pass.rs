@@ -9,7 +9,6 @@ use crate::thread_pool::{PoolTask, ThreadPool};
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::batch::{Batch, SortBuffers};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::issue_order::ReorderBuffer;
@@ -19,9 +18,9 @@ use steadfast_tracefile::parquet::{Damage, Field, Fields, ROWS_PER_GROUP, Trace}
 /// Reads a trace once, as one of several captures if `mapping` is set, and passes every batch to all
 /// folds. Uses one thread if the pool has only one, a fold cannot be split, or row groups are too
 /// large to hold in memory.
-pub(crate) fn run<R: TraceMedium>(
+pub(crate) fn run(
     pass: &PassOptions,
-    trace: &Trace<R>,
+    trace: &Trace,
     mapping: Option<&MergeMapping>,
     folds: &mut [&mut dyn Fold],
     pool: &dyn ThreadPool,
@@ -55,8 +54,8 @@ const SPARES_PER_THREAD: usize = 2;
 type FoldParts = Vec<Box<dyn Fold>>;
 
 /// A pass that several threads share.
-struct SharedPass<'t, R> {
-    trace: &'t Trace<R>,
+struct SharedPass<'t> {
+    trace: &'t Trace,
     fields: Fields,
     /// Events issued before this time are skipped, because the pass begins in the middle.
     from_ns: u64,
@@ -104,10 +103,10 @@ enum PassTask {
     Fold(AnnotatedBatch),
 }
 
-impl<'t, R: TraceMedium> SharedPass<'t, R> {
+impl<'t> SharedPass<'t> {
     fn new(
         pass: &PassOptions,
-        trace: &'t Trace<R>,
+        trace: &'t Trace,
         mapping: Option<&MergeMapping>,
         fields: Fields,
         threads: usize,
@@ -310,9 +309,9 @@ impl SharedPassState {
 }
 
 /// Wakes the other threads with an error if a thread panics. They would otherwise wait forever.
-struct PanicGuard<'w, 't, R: TraceMedium>(&'w SharedPass<'t, R>);
+struct PanicGuard<'w, 't>(&'w SharedPass<'t>);
 
-impl<R: TraceMedium> Drop for PanicGuard<'_, '_, R> {
+impl Drop for PanicGuard<'_, '_> {
     fn drop(&mut self) {
         self.0.lock().record_failure(Err(thread_stopped()));
         self.0.changed.notify_all();

@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use std::mem;
 use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
-use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::batch::Batch;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::issue_order::{IssueOrder, OrderAccount, WAITING_MAX};
@@ -67,28 +66,16 @@ impl Default for PassOptions {
 
 impl PassOptions {
     /// Reads the single I/Os of a trace, with these columns.
-    pub fn read<'t, R: TraceMedium>(
-        &self,
-        trace: &'t Trace<R>,
-        fields: Fields,
-    ) -> AnnotatedBatches<'t, R> {
+    pub fn read<'t>(&self, trace: &'t Trace, fields: Fields) -> AnnotatedBatches<'t> {
         self.open(TraceRef::Borrowed(trace), fields)
     }
 
     /// Reads the single I/Os of a shared trace, which the result keeps alive.
-    pub fn read_shared<R: TraceMedium>(
-        &self,
-        trace: &Arc<Trace<R>>,
-        fields: Fields,
-    ) -> AnnotatedBatches<'static, R> {
+    pub fn read_shared(&self, trace: &Arc<Trace>, fields: Fields) -> AnnotatedBatches<'static> {
         self.open(TraceRef::Shared(Arc::clone(trace)), fields)
     }
 
-    fn open<'t, R: TraceMedium>(
-        &self,
-        trace: TraceRef<'t, R>,
-        fields: Fields,
-    ) -> AnnotatedBatches<'t, R> {
+    fn open<'t>(&self, trace: TraceRef<'t>, fields: Fields) -> AnnotatedBatches<'t> {
         let fields = self.fields(fields);
         let end_group = self.end_group(&trace);
         let mut order = IssueOrder::new(trace.clone(), fields)
@@ -106,7 +93,7 @@ impl PassOptions {
     }
 
     /// Returns the end of the row groups to read: later ones hold no I/O that can pass the filter.
-    pub(crate) fn end_group<R: TraceMedium>(&self, trace: &Trace<R>) -> usize {
+    pub(crate) fn end_group(&self, trace: &Trace) -> usize {
         let Some(end_ns) = self.filter.end_ns() else { return trace.group_count() };
         let earliest_ns = trace.earliest_to_come();
         earliest_ns.partition_point(|time| *time < end_ns).min(trace.group_count())
@@ -121,18 +108,18 @@ impl PassOptions {
     ///
     /// # Errors
     /// Returns the errors of [`AnnotatedBatches::next_batch`] and of [`Fold::take`].
-    pub fn run<R: TraceMedium>(
+    pub fn run(
         &self,
-        trace: &Trace<R>,
+        trace: &Trace,
         folds: &mut [&mut dyn Fold],
     ) -> Result<PassAccount, TraceError> {
         self.run_mapped(trace, None, folds)
     }
 
     /// Reads a trace once, as one of several captures if `mapping` is set.
-    pub(crate) fn run_mapped<R: TraceMedium>(
+    pub(crate) fn run_mapped(
         &self,
-        trace: &Trace<R>,
+        trace: &Trace,
         mapping: Option<&MergeMapping>,
         folds: &mut [&mut dyn Fold],
     ) -> Result<PassAccount, TraceError> {
@@ -254,11 +241,11 @@ impl Annotator {
     /// Attaches a checkpoint to the batch if one is due and possible. It is possible only if
     /// `latest_ns`, the latest issue time before the batch, is known and earlier than that of its
     /// first I/O.
-    pub(crate) fn attach_checkpoint<R: TraceMedium>(
+    pub(crate) fn attach_checkpoint(
         &mut self,
         next: &mut AnnotatedBatch,
         latest_ns: Option<u64>,
-        trace: &Trace<R>,
+        trace: &Trace,
     ) {
         let at_ns = next.batch.issued_ns(0);
         next.checkpoint = None;
@@ -319,14 +306,14 @@ impl Annotator {
 }
 
 /// The single I/Os of a capture in issue order, in annotated and filtered batches.
-pub struct AnnotatedBatches<'t, R> {
-    order: IssueOrder<'t, R>,
+pub struct AnnotatedBatches<'t> {
+    order: IssueOrder<'t>,
     annotator: Annotator,
     annotated: AnnotatedBatch,
-    trace: TraceRef<'t, R>,
+    trace: TraceRef<'t>,
 }
 
-impl<R: TraceMedium> AnnotatedBatches<'_, R> {
+impl AnnotatedBatches<'_> {
     /// Returns the next batch, or `None` if no further I/O can pass. [`AnnotatedRows::iter`] yields
     /// the rows that pass the filter.
     ///

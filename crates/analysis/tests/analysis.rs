@@ -31,7 +31,7 @@ use steadfast_tracefile::parquet::Fields;
 use steadfast_tracefile::{Trace, TraceWriter};
 use synthetic::{SECOND, SyntheticServer, by_completion, key, known, opened, server, written};
 
-fn streams(trace: &Trace<Cursor<Vec<u8>>>, pass: &PassOptions) -> StreamTable {
+fn streams(trace: &Trace, pass: &PassOptions) -> StreamTable {
     let mut table = StreamTable::new();
     pass.run(trace, &mut [&mut table]).unwrap();
     table
@@ -71,7 +71,7 @@ fn the_hit_map_is_read_out_as_the_tutorial_prints_it() {
         ..CapturedDevice::default()
     }];
     let conditions = CaptureConditions { devices, ..CaptureConditions::default() };
-    let capture: Captured<_> = opened(&events, conditions).into();
+    let capture: Captured = opened(&events, conditions).into();
     let read_out = |threshold: &str| {
         let choice = ReadOutChoice {
             from_ns,
@@ -167,14 +167,14 @@ fn a_window_of_one_sees_interleaved_streams_as_random() {
 }
 
 /// Returns a trace in row groups of `rows` I/Os.
-fn in_groups(events: &[IoEvent], rows: usize) -> Trace<Cursor<Vec<u8>>> {
+fn in_groups(events: &[IoEvent], rows: usize) -> Trace {
     let conditions = CaptureConditions::default();
     let mut writer = TraceWriter::new(Vec::new(), &conditions).unwrap().with_rows_per_group(rows);
     writer.write(events).unwrap();
     Trace::open(Cursor::new(writer.finish(conditions).unwrap())).unwrap()
 }
 
-fn checkpoints(trace: &Trace<Cursor<Vec<u8>>>, fields: Fields) -> Vec<Checkpoint> {
+fn checkpoints(trace: &Trace, fields: Fields) -> Vec<Checkpoint> {
     let every = PassOptions { checkpoint_every: Some(1), ..PassOptions::default() };
     let mut batches = every.read(trace, fields);
     let mut checkpoints = Vec::new();
@@ -223,7 +223,7 @@ fn busy_time_of_a_window_counts_ios_that_were_issued_before_it() {
         write(9_000_000, 100_000, 0),
     ];
     let trace = in_groups(&events, 2);
-    let captured: Captured<_> = in_groups(&events, 2).into();
+    let captured: Captured = in_groups(&events, 2).into();
     let busy = |pass: &PassOptions| -> Vec<(u64, u64, u64)> {
         let mut steps = Steps::new(1_000_000);
         pass.run(&trace, &mut [&mut steps]).unwrap();
@@ -385,13 +385,13 @@ fn in_run(number: u64) -> IoEvent {
 
 /// Returns a run of six I/Os that processes 1 and 2 issue in turn, after the random I/O that it
 /// continues.
-fn shared_run() -> Captured<Cursor<Vec<u8>>> {
+fn shared_run() -> Captured {
     let event = |number: u64| IoEvent { pid: 2 - (number % 2) as u32, ..in_run(number) };
     let events: Vec<IoEvent> = (0..7).map(event).collect();
     opened(&events, CaptureConditions::default()).into()
 }
 
-fn runs_of(captured: &Captured<Cursor<Vec<u8>>>, pass: &PassOptions) -> RunLengths {
+fn runs_of(captured: &Captured, pass: &PassOptions) -> RunLengths {
     let mut shape = LoadShape::new(SECOND, &[]);
     captured.run(pass, &mut [&mut shape]).unwrap();
     *shape.runs(IoOp::Read).unwrap()

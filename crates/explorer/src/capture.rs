@@ -39,7 +39,7 @@ pub struct ExploredCapture {
     /// Display name: the first file, and the number of others.
     pub name: String,
     files: Vec<CaptureFile>,
-    captured: Captured<File>,
+    captured: Captured,
     /// Progress of the index.
     pub progress: Arc<IndexProgress>,
     index: OnceLock<Result<Arc<Index>, String>>,
@@ -74,7 +74,7 @@ pub fn open_all(
     paths: &[PathBuf],
     threads: Option<&Arc<dyn ThreadPool>>,
 ) -> Result<Vec<ExploredCapture>, ExploreError> {
-    let mut captures: Vec<Vec<(CaptureFile, Captured<File>)>> = Vec::new();
+    let mut captures: Vec<Vec<(CaptureFile, Captured)>> = Vec::new();
     for path in paths {
         let (file, captured) = open(path)?;
         let same_capture = captures.iter_mut().find(|parts| {
@@ -88,7 +88,7 @@ pub fn open_all(
     captures.into_iter().map(|parts| ExploredCapture::new(parts, threads)).collect()
 }
 
-fn open(path: &Path) -> Result<(CaptureFile, Captured<File>), ExploreError> {
+fn open(path: &Path) -> Result<(CaptureFile, Captured), ExploreError> {
     let error = |what: String| ExploreError { path: path.to_owned(), what };
     // Opening a FIFO would block.
     if path.metadata().is_ok_and(|found| !found.is_file()) {
@@ -107,10 +107,10 @@ fn open(path: &Path) -> Result<(CaptureFile, Captured<File>), ExploreError> {
 
 impl ExploredCapture {
     fn new(
-        parts: Vec<(CaptureFile, Captured<File>)>,
+        parts: Vec<(CaptureFile, Captured)>,
         threads: Option<&Arc<dyn ThreadPool>>,
     ) -> Result<Self, ExploreError> {
-        let (files, parts): (Vec<CaptureFile>, Vec<Captured<File>>) = parts.into_iter().unzip();
+        let (files, parts): (Vec<CaptureFile>, Vec<Captured>) = parts.into_iter().unzip();
         let first = files.first().map(|file| file.path.clone()).unwrap_or_default();
         let name = match files.len() {
             1 => first.display().to_string(),
@@ -180,7 +180,7 @@ impl ExploredCapture {
     ///
     /// # Errors
     /// Returns an [`HttpError`] with status 409 if a file changed.
-    pub fn captured(&self) -> HttpResult<&Captured<File>> {
+    pub fn captured(&self) -> HttpResult<&Captured> {
         match self.files.iter().find(|file| !file.fingerprint.matches(&file.file)) {
             None => Ok(&self.captured),
             Some(changed) => Err(HttpError::conflict(format!(

@@ -13,7 +13,6 @@ use crate::pair_tallies::{PackedTables, PairTallies};
 use crate::query::default_layer;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use steadfast_analysis::cells::{CubeCell, Dimensions, FilteredCells};
@@ -110,10 +109,7 @@ impl Index {
     ///
     /// # Errors
     /// Returns the errors of [`Captured::run`], for example if the capture cannot be read.
-    pub fn read(
-        captured: &Captured<File>,
-        progress: &Arc<IndexProgress>,
-    ) -> Result<Self, TraceError> {
+    pub fn read(captured: &Captured, progress: &Arc<IndexProgress>) -> Result<Self, TraceError> {
         let rows = captured.rows().or(captured.ios_in_sums()).unwrap_or_default();
         progress.all.store(rows, Ordering::Relaxed);
         let (begin_ns, end_ns) = (captured.begin_ns(), captured.end_ns().max(1));
@@ -276,11 +272,7 @@ impl IndexBuilder {
         }
     }
 
-    fn finish(
-        mut self,
-        captured: &Captured<File>,
-        account: PassAccount,
-    ) -> Result<Index, TraceError> {
+    fn finish(mut self, captured: &Captured, account: PassAccount) -> Result<Index, TraceError> {
         self.close()?;
         let caveats = Evidence::from_pass(captured, account, self.quality).limits();
         let IndexedTime { begin_ns, end_ns, step_ns } = self.time;

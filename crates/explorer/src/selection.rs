@@ -9,7 +9,6 @@ use crate::maps::ColumnAxis;
 use crate::pair_numbers::{Breakdowns, PairFilter};
 use crate::query::{QueryString, default_layer, filter, window};
 use crate::row_cache::{CachedRows, IOS_MAX, RowCollector};
-use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 use steadfast_analysis::device_layer::device_name;
@@ -151,7 +150,7 @@ impl<'c> IoSelection<'c> {
     ///
     /// # Errors
     /// Returns an [`HttpError`] with status 409 if a file changed.
-    pub fn captured(&self) -> HttpResult<&'c Captured<File>> {
+    pub fn captured(&self) -> HttpResult<&'c Captured> {
         self.capture.captured()
     }
 

@@ -12,7 +12,6 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::filter::{Filter, ProcessSelector};
@@ -29,7 +28,7 @@ use steadfast_tracefile::parquet::{Integrity, Recovery};
 
 /// An open capture and the filter of its I/Os.
 pub struct FilteredCapture {
-    pub captured: Captured<File>,
+    pub captured: Captured,
     pub pass: PassOptions,
     pub name: String,
     /// Time zone of clock times, if the user gave one.
@@ -64,7 +63,7 @@ impl FilteredCapture {
     /// Joins open files into one capture, named after the first file.
     pub fn new(
         path: &Path,
-        parts: Vec<Captured<File>>,
+        parts: Vec<Captured>,
         filter: &FilterArguments,
         layers: LayerDefault,
     ) -> anyhow::Result<Self> {
@@ -123,7 +122,7 @@ impl FilteredCapture {
     /// Runs a query on the capture and prints warnings about damaged parts.
     pub fn ask<T>(
         &self,
-        question: impl FnOnce(&Captured<File>, &PassOptions) -> Result<T, TraceError>,
+        question: impl FnOnce(&Captured, &PassOptions) -> Result<T, TraceError>,
     ) -> anyhow::Result<T> {
         let answer = question(&self.captured, &self.pass);
         self.warn_of_damage();
@@ -136,7 +135,7 @@ impl FilteredCapture {
     /// Returns an error if the filter selects a time outside the capture.
     pub fn answer<T>(
         &self,
-        question: impl FnOnce(&Captured<File>, &PassOptions) -> Result<PassResult<T>, TraceError>,
+        question: impl FnOnce(&Captured, &PassOptions) -> Result<PassResult<T>, TraceError>,
     ) -> anyhow::Result<PassResult<T>> {
         let answer = self.ask(question)?;
         if answer.account.kept == 0 && self.pass.filter != Filter::default() {
@@ -226,18 +225,18 @@ impl FilteredCapture {
 }
 
 /// Opens the files of one capture; returns its name and the capture.
-pub fn capture(files: &[PathBuf]) -> anyhow::Result<(String, Captured<File>)> {
+pub fn capture(files: &[PathBuf]) -> anyhow::Result<(String, Captured)> {
     let name = named(files.first().map_or(Path::new(""), PathBuf::as_path), files.len());
     let captured = joined(&name, open_each(files)?)?;
     Ok((name, captured))
 }
 
-fn open_each(files: &[PathBuf]) -> anyhow::Result<Vec<Captured<File>>> {
+fn open_each(files: &[PathBuf]) -> anyhow::Result<Vec<Captured>> {
     files.iter().map(|path| open(path)).collect()
 }
 
 /// Joins files into one capture and prints warnings about missing parts.
-fn joined(name: &str, parts: Vec<Captured<File>>) -> anyhow::Result<Captured<File>> {
+fn joined(name: &str, parts: Vec<Captured>) -> anyhow::Result<Captured> {
     let captured = Captured::several(parts).with_context(|| name.to_owned())?;
     let captured = captured.with_thread_pool(thread_pool::of_all_processors());
     warn_if_several(name, &captured);
@@ -254,7 +253,7 @@ pub fn named(path: &Path, files: usize) -> String {
     }
 }
 
-fn warn_if_several(name: &str, captured: &Captured<File>) {
+fn warn_if_several(name: &str, captured: &Captured) {
     if let Some(captures) = captured.captures().filter(|captures| *captures > 1) {
         let hosts = captured.observed_by_host(&Filter::default()).len();
         let hosts = counted(hosts as u64, "host");
@@ -263,7 +262,7 @@ fn warn_if_several(name: &str, captured: &Captured<File>) {
 }
 
 /// Opens one file of a capture.
-pub fn open(path: &Path) -> anyhow::Result<Captured<File>> {
+pub fn open(path: &Path) -> anyhow::Result<Captured> {
     let file = open_regular(path)?;
     Captured::open(file).map_err(anyhow::Error::from).or_else(|error| {
         // Only a file of another kind gets the advice; a damaged capture gets its own error.
@@ -338,7 +337,7 @@ pub fn filter_of(
 
 /// Extends the filter's spans to whole steps, the smallest parts of a file of sums, and warns if
 /// they change. A span without a step is refused later.
-fn extend_to_whole_steps(name: &str, captured: &Captured<File>, filter: Filter) -> Filter {
+fn extend_to_whole_steps(name: &str, captured: &Captured, filter: Filter) -> Filter {
     let Some(grid) = captured.step_grid() else { return filter };
     let observed = captured.observed(&Filter::default());
     let whole = |span: &(u64, u64)| {

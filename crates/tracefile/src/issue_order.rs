@@ -8,7 +8,7 @@
 
 use crate::batch::{Batch, SortBuffers};
 use crate::error::TraceError;
-use crate::parquet::{Field, Fields, Trace, TraceBatches, TraceMedium, TraceRef};
+use crate::parquet::{Field, Fields, Trace, TraceBatches, TraceRef};
 use schemars::JsonSchema;
 use std::collections::VecDeque;
 
@@ -40,8 +40,8 @@ impl OrderAccount {
 }
 
 /// The events of a trace in issue order.
-pub struct IssueOrder<'t, R> {
-    batches: TraceBatches<'t, R>,
+pub struct IssueOrder<'t> {
+    batches: TraceBatches<'t>,
     buffer: ReorderBuffer,
     /// Events issued before this time are skipped, for a pass that begins in the middle.
     from_ns: u64,
@@ -50,16 +50,16 @@ pub struct IssueOrder<'t, R> {
     ended: bool,
 }
 
-impl<R: TraceMedium> Trace<R> {
+impl Trace {
     /// Returns the events in issue order.
-    pub fn in_issue_order(&self, fields: Fields) -> IssueOrder<'_, R> {
+    pub fn in_issue_order(&self, fields: Fields) -> IssueOrder<'_> {
         IssueOrder::new(TraceRef::Borrowed(self), fields)
     }
 }
 
-impl<'t, R: TraceMedium> IssueOrder<'t, R> {
+impl<'t> IssueOrder<'t> {
     /// Creates a reader at the beginning of a trace.
-    pub fn new(trace: TraceRef<'t, R>, fields: Fields) -> Self {
+    pub fn new(trace: TraceRef<'t>, fields: Fields) -> Self {
         let fields = fields.and(Fields::new(&[Field::Issued]));
         let buffer = ReorderBuffer::new(trace.earliest_to_come());
         let batches = TraceBatches::new(trace, fields);

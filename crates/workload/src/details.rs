@@ -11,7 +11,7 @@ use steadfast_analysis::questions::streams::StreamKey;
 use steadfast_analysis::{AnnotatedRows, Captured, PassOptions};
 use steadfast_domain::{Bytes, IoOp, Layer};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::{Fields, TraceMedium};
+use steadfast_tracefile::parquet::Fields;
 
 /// Maximum number of streams with zones and arrivals of their own: those with the largest shares.
 /// The addresses of each need up to 400 kB while they are measured.
@@ -45,8 +45,8 @@ impl AddressRange {
     /// Returns the range of the only device with selected I/Os: its capacity, or up to the last
     /// byte touched. The inner error is the reason, as part of a sentence, if the addresses belong
     /// to files or several devices, or if their extent is unknown.
-    pub fn from_capture<R: TraceMedium>(
-        captured: &Captured<R>,
+    pub fn from_capture(
+        captured: &Captured,
         pass: &PassOptions,
     ) -> Result<Result<Self, &'static str>, TraceError> {
         let mut seen = SideSet::default();
@@ -90,8 +90,8 @@ impl StreamScan {
 
 impl WorkloadDetails {
     /// Measures the streams of a derived workload. Reads the capture three times.
-    pub fn read<R: TraceMedium>(
-        captured: &Captured<R>,
+    pub fn read(
+        captured: &Captured,
         pass: &PassOptions,
         workload: &CumulativeWorkload,
     ) -> Result<Self, TraceError> {
@@ -137,8 +137,8 @@ impl WorkloadDetails {
 }
 
 /// Scans all I/Os together (the first entry) and each stream.
-fn scan<R: TraceMedium>(
-    captured: &Captured<R>,
+fn scan(
+    captured: &Captured,
     pass: &PassOptions,
     workload: &CumulativeWorkload,
     range: Option<AddressRange>,
@@ -168,8 +168,8 @@ fn indices(scans: &[StreamScan]) -> BTreeMap<StreamKey, usize> {
 
 /// Calls `take` for each I/O: with index 0, which stands for all I/Os, and with that of its stream,
 /// if it has one.
-fn each_io<R: TraceMedium>(
-    captured: &Captured<R>,
+fn each_io(
+    captured: &Captured,
     pass: &PassOptions,
     indices: &BTreeMap<StreamKey, usize>,
     mut take: impl FnMut(usize, &AnnotatedRows<'_>, usize),
@@ -189,8 +189,8 @@ fn each_io<R: TraceMedium>(
 }
 
 /// Measures the arrivals of all I/Os and of each stream.
-fn arrivals<R: TraceMedium>(
-    captured: &Captured<R>,
+fn arrivals(
+    captured: &Captured,
     pass: &PassOptions,
     scans: &[StreamScan],
 ) -> Result<CapturedArrivals, TraceError> {

@@ -24,7 +24,7 @@ const COMMANDS: [&str; 4] = ["postgres", "kworker/0:1", "two words", "a,[b]"];
 const LETTERED: [u16; 5] =
     [flags::SYNC, flags::FUA, flags::META, flags::READ_AHEAD, flags::PREFLUSH];
 
-fn trace(events: &[IoEvent]) -> Captured<Cursor<Vec<u8>>> {
+fn trace(events: &[IoEvent]) -> Captured {
     let device = |name: &str| CapturedDevice {
         name: name.to_owned(),
         capacity: Some(Bytes::gib(64)),

@@ -7,7 +7,6 @@ mod replay;
 #[allow(dead_code, reason = "made for other tests too")]
 mod synthetic;
 
-use std::io::Cursor;
 use steadfast_analysis::questions::cumulative::{CumulativeWorkload, Threshold};
 use steadfast_analysis::{
     Captured, Derivation, PassOptions, ShareMeasure, StreamTable, StudyOptions,
@@ -80,7 +79,7 @@ fn the_tutorials_seven_steps_keep_their_own_data_when_written_and_read() {
     assert_eq!(again.applied(Provenance::default()).steps, applied.steps);
 }
 
-fn native(source: &StepSource<'_, Cursor<Vec<u8>>>) -> NativeSteps {
+fn native(source: &StepSource<'_>) -> NativeSteps {
     // Only the steps of a capture have a width that can be chosen.
     let step_ns = matches!(source, StepSource::Capture(_)).then_some(SECOND);
     NativeSteps::read(source, &StepChoice { step_ns, ..StepChoice::default() }).unwrap()
@@ -129,7 +128,7 @@ fn compression_duplicates_and_threads_are_those_of_each_captured_step() {
         lasted_ns: 3 * SECOND,
         ..CaptureConditions::default()
     };
-    let capture: Captured<_> = opened(&events, conditions).into();
+    let capture: Captured = opened(&events, conditions).into();
     let options = StudyOptions { step_ns: Some(SECOND), ..StudyOptions::default() };
     let derived = Derivation::read(&capture, &options, true).unwrap();
     let mut text = Vec::new();

@@ -92,7 +92,7 @@ pub(super) struct FoldCellBuilder {
 
 pub(super) struct FoldCells {
     /// Cells and busy time, as a file in memory.
-    pub cube: CubeFile<Cursor<Vec<u8>>>,
+    pub cube: CubeFile,
     /// Number of rows with cells in it.
     pub cells: u64,
 }

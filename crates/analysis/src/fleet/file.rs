@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::FileName;
-use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::cube_file::{CubeColumns, CubeFile, WIDTH_NS};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::{Footer, Integrity, OmittedFile, Recovery, SharedMedium};
@@ -135,15 +134,15 @@ pub(super) struct FoldDescription {
     pub left_out: Vec<OmittedFile>,
 }
 
-pub(crate) struct FoldFile<R> {
+pub(crate) struct FoldFile {
     pub(super) description: FoldDescription,
     /// Row groups of each capture.
-    pub(super) cubes: Vec<CubeFile<R>>,
+    pub(super) cubes: Vec<CubeFile>,
 }
 
-impl<R: TraceMedium> FoldFile<R> {
+impl FoldFile {
     /// Opens a fold file and checks every row group.
-    pub(crate) fn from_footer(source: SharedMedium<R>, footer: Footer) -> Result<Self, TraceError> {
+    pub(crate) fn from_footer(source: SharedMedium, footer: Footer) -> Result<Self, TraceError> {
         let Some(text) = &footer.fold else {
             return Err(damaged("its end: a part is missing, or something was added"));
         };

@@ -7,10 +7,9 @@ use crate::fold::Fold;
 use crate::pass::PassOptions;
 use crate::sums::content_of_part::PartContent;
 use sha2::{Digest, Sha256};
-use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use steadfast_domain::Nanos;
 use steadfast_domain::hex::to_hex;
-use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::cube_file::CubeFile;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
@@ -24,7 +23,7 @@ pub struct Folded {
     /// Description of the capture.
     pub member: Member,
     /// Cells, as a file in memory.
-    pub(super) cube: CubeFile<Cursor<Vec<u8>>>,
+    pub(super) cube: CubeFile,
 }
 
 /// Folds a capture. `files` identifies the files that it was read from.
@@ -33,8 +32,8 @@ pub struct Folded {
 /// Returns [`TraceError::Unsuitable`] if no single I/Os were kept, [`TraceError::TooFine`] if the
 /// step width does not divide an hour or there are too many cells or steps, or the errors of
 /// [`Captured::run`].
-pub fn fold<R: TraceMedium>(
-    captured: &Captured<R>,
+pub fn fold(
+    captured: &Captured,
     mut files: Vec<FileIdentity>,
     pass: &PassOptions,
     options: &FoldOptions,
@@ -77,11 +76,7 @@ pub fn fold<R: TraceMedium>(
 }
 
 /// Returns the observed time that passes the filter, or `None` if that is the whole capture.
-fn spans_of<R: TraceMedium>(
-    captured: &Captured<R>,
-    pass: &PassOptions,
-    lasted_ns: u64,
-) -> Option<Vec<(u64, u64)>> {
+fn spans_of(captured: &Captured, pass: &PassOptions, lasted_ns: u64) -> Option<Vec<(u64, u64)>> {
     let observed = captured.observed(&pass.filter);
     let is_whole = pass.filter.spans_ns.is_empty()
         && observed.first_ns().is_none_or(|first| first == 0)

@@ -11,7 +11,6 @@ use crate::questions::cumulative::greatest_common_divisor;
 use crate::thread_pool::ThreadPool;
 use std::collections::{BTreeMap, BTreeSet};
 use steadfast_domain::{CaptureConditions, Layer, Nanos};
-use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::merge_mapping::MergeMapping;
 use steadfast_tracefile::not_recorded::NotRecorded;
@@ -22,16 +21,16 @@ use steadfast_tracefile::parquet::{Damage, Integrity, OmittedFile, Recovery};
 const FILTERS_NAMED: usize = 8;
 
 /// Several captures read as one.
-pub(crate) struct Fleet<R> {
-    members: Vec<(SingleCapture<R>, MergeMapping)>,
+pub(crate) struct Fleet {
+    members: Vec<(SingleCapture, MergeMapping)>,
     /// Merged conditions. Their `step_ns` is the common step width; `None` if all captures kept
     /// single I/Os.
     pub(crate) conditions: CaptureConditions,
     left_out: Vec<OmittedFile>,
 }
 
-impl<R: TraceMedium> Fleet<R> {
-    pub(crate) fn from_file(file: FoldFile<R>) -> Result<Self, TraceError> {
+impl Fleet {
+    pub(crate) fn from_file(file: FoldFile) -> Result<Self, TraceError> {
         let FoldFile { description, cubes } = file;
         let captures = description.captures.iter().zip(cubes);
         let members = captures.map(|(member, cube)| {
@@ -44,7 +43,7 @@ impl<R: TraceMedium> Fleet<R> {
 
     /// Combines these captures.
     pub(crate) fn new(
-        mut members: Vec<SingleCapture<R>>,
+        mut members: Vec<SingleCapture>,
         left_out: Vec<OmittedFile>,
     ) -> Result<Self, TraceError> {
         members.sort_by_key(|member| {
@@ -72,7 +71,7 @@ impl<R: TraceMedium> Fleet<R> {
     }
 
     /// Returns the captures, and the files that were left out of them.
-    pub(crate) fn into_members(self) -> (Vec<SingleCapture<R>>, Vec<OmittedFile>) {
+    pub(crate) fn into_members(self) -> (Vec<SingleCapture>, Vec<OmittedFile>) {
         (self.members.into_iter().map(|(member, _)| member).collect(), self.left_out)
     }
 

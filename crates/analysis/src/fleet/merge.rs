@@ -5,7 +5,7 @@ use super::file::{FoldDescription, FoldFile, FoldOptions, Member};
 use super::folding::Folded;
 use super::members::no_capture_twice;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Cursor, Write};
+use std::io::Write;
 use std::rc::Rc;
 use steadfast_domain::{CaptureConditions, Nanos};
 use steadfast_tracefile::TraceMedium;
@@ -13,17 +13,17 @@ use steadfast_tracefile::cube_file::{CubeColumns, CubeFile, CubeWriter};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::{OmittedFile, SharedMedium, footer, is_same_capture};
 
-enum AdmittedCells<R> {
+enum AdmittedCells {
     /// A capture folded by this process.
-    Memory(CubeFile<Cursor<Vec<u8>>>),
+    Memory(CubeFile),
     /// A fold file and its name.
-    FoldFile(CubeFile<R>, Rc<str>),
+    FoldFile(CubeFile, Rc<str>),
 }
 
 /// Folded captures to be written as one fold file.
-pub struct Merge<R> {
+pub struct Merge {
     options: Option<FoldOptions>,
-    captures: Vec<(Member, AdmittedCells<R>)>,
+    captures: Vec<(Member, AdmittedCells)>,
     /// Index of the capture that a file belongs to, by the digest of the file.
     capture_by_digest: BTreeMap<String, usize>,
     /// Index of a capture by its ID, if it has one.
@@ -31,7 +31,7 @@ pub struct Merge<R> {
     left_out: BTreeSet<OmittedFile>,
 }
 
-impl<R> Default for Merge<R> {
+impl Default for Merge {
     fn default() -> Self {
         Merge {
             options: None,
@@ -43,7 +43,7 @@ impl<R> Default for Merge<R> {
     }
 }
 
-impl<R: TraceMedium> Merge<R> {
+impl Merge {
     /// Creates an empty merge for captures with these options.
     pub fn new(options: &FoldOptions) -> Self {
         Merge { options: Some(options.clone()), ..Merge::default() }
@@ -62,7 +62,11 @@ impl<R: TraceMedium> Merge<R> {
     /// # Errors
     /// Returns the errors of [`Self::add`], or [`TraceError::Unsuitable`] if the file is no fold
     /// file, is damaged, or was made with other options.
-    pub fn add_file(&mut self, medium: R, name: &str) -> Result<Vec<String>, TraceError> {
+    pub fn add_file(
+        &mut self,
+        medium: impl TraceMedium,
+        name: &str,
+    ) -> Result<Vec<String>, TraceError> {
         let source = SharedMedium::new(medium)?;
         let found = footer(&source)?;
         if !found.is_fold() {
@@ -112,7 +116,7 @@ impl<R: TraceMedium> Merge<R> {
     fn admit(
         &mut self,
         member: Member,
-        cells: AdmittedCells<R>,
+        cells: AdmittedCells,
     ) -> Result<Option<String>, TraceError> {
         let with_file =
             member.files.iter().find_map(|file| self.capture_by_digest.get(&file.digest));
@@ -216,9 +220,9 @@ fn describe(options: &FoldOptions) -> String {
     )
 }
 
-fn append_all<W: Write + Send, R: TraceMedium>(
+fn append_all<W: Write + Send>(
     writer: &mut CubeWriter<W>,
-    cube: &CubeFile<R>,
+    cube: &CubeFile,
 ) -> Result<(), TraceError> {
     (0..cube.groups()).try_for_each(|number| writer.append(cube, number))
 }

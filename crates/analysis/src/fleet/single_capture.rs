@@ -7,7 +7,6 @@ use crate::pass::{PassAccount, PassOptions};
 use crate::thread_pool::ThreadPool;
 use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
-use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::merge_mapping::MergeMapping;
 use steadfast_tracefile::not_recorded::NotRecorded;
@@ -15,14 +14,14 @@ use steadfast_tracefile::observed_time::{ObservedTime, StepGrid, refuse_without_
 use steadfast_tracefile::parquet::{Integrity, Recovery, Trace};
 
 /// One capture: a file, or several if it was rotated.
-pub(crate) enum SingleCapture<R> {
+pub(crate) enum SingleCapture {
     /// A capture with its single I/Os.
-    Ios(Arc<Trace<R>>),
+    Ios(Arc<Trace>),
     /// A capture with sums in place of its I/Os.
-    Sums(Box<SummedCapture<R>>),
+    Sums(Box<SummedCapture>),
 }
 
-impl<R: TraceMedium> SingleCapture<R> {
+impl SingleCapture {
     pub(crate) fn conditions(&self) -> &CaptureConditions {
         match self {
             SingleCapture::Ios(trace) => trace.conditions(),

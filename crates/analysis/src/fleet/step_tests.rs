@@ -46,7 +46,7 @@ fn written() -> Vec<u8> {
     writer.finish(&conditions()).unwrap()
 }
 
-type StepFile = Captured<Cursor<Vec<u8>>>;
+type StepFile = Captured;
 
 fn open(bytes: Vec<u8>) -> StepFile {
     Captured::open(Cursor::new(bytes)).unwrap()

@@ -8,7 +8,6 @@ use crate::filter::Filter;
 use crate::fold::Fold;
 use crate::pass::{PassAccount, PassOptions};
 use steadfast_domain::CaptureConditions;
-use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::cube_file::{CubeFile, CubeRows};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::merge_mapping::MergeMapping;
@@ -22,8 +21,8 @@ use steadfast_tracefile::parquet::{
 };
 
 /// A capture with sums in place of its single I/Os.
-pub(crate) struct SummedCapture<R> {
-    files: Vec<CubeFile<R>>,
+pub(crate) struct SummedCapture {
+    files: Vec<CubeFile>,
     pub(crate) conditions: CaptureConditions,
     start: Option<CaptureConditions>,
     /// Row groups that were recovered and bytes that were ignored because the writer was killed; `None`
@@ -47,10 +46,10 @@ struct FoldedCapture {
     files: usize,
 }
 
-impl<R: TraceMedium> SummedCapture<R> {
+impl SummedCapture {
     /// Opens a file of captured steps by its footer or its recovery blocks. Damaged row groups are
     /// left out, as `integrity` reports.
-    pub(crate) fn from_steps(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
+    pub(crate) fn from_steps(source: SharedMedium, found: Footer) -> Result<Self, TraceError> {
         let Footer { groups, conditions, start, recovery, mut damaged, .. } = found;
         let file = CubeFile::new(source, groups, conditions.as_ref(), &mut damaged)?;
         let conditions = conditions.unwrap_or_default();
@@ -72,7 +71,7 @@ impl<R: TraceMedium> SummedCapture<R> {
     }
 
     /// Opens one capture of a fold file, which was made with these options.
-    pub(crate) fn from_fold(options: &FoldOptions, member: &Member, file: CubeFile<R>) -> Self {
+    pub(crate) fn from_fold(options: &FoldOptions, member: &Member, file: CubeFile) -> Self {
         let lasted_ns = member.lasted_ns();
         let spans_ns = member.spans_ns.clone().unwrap_or_else(|| vec![(0, lasted_ns)]);
         SummedCapture {
@@ -211,7 +210,7 @@ impl<R: TraceMedium> SummedCapture<R> {
         folded.options.dimensions().check(pass.filter.dimensions())
     }
 
-    fn row_groups(&self) -> impl Iterator<Item = (&CubeFile<R>, usize)> + '_ {
+    fn row_groups(&self) -> impl Iterator<Item = (&CubeFile, usize)> + '_ {
         self.files.iter().flat_map(|file| (0..file.groups()).map(move |number| (file, number)))
     }
 
@@ -331,7 +330,7 @@ impl<R: TraceMedium> SummedCapture<R> {
     }
 }
 
-impl<R: TraceMedium> PartFile for SummedCapture<R> {
+impl PartFile for SummedCapture {
     fn conditions(&self) -> &CaptureConditions {
         &self.conditions
     }
@@ -341,7 +340,7 @@ impl<R: TraceMedium> PartFile for SummedCapture<R> {
 }
 
 /// Returns the end of the last step, for a file that does not record how long the capture lasted.
-fn end_of_steps<R: TraceMedium>(file: &CubeFile<R>) -> Result<u64, TraceError> {
+fn end_of_steps(file: &CubeFile) -> Result<u64, TraceError> {
     let mut end = 0;
     for number in 0..file.groups() {
         let ends = file.read(number)?.cells.into_iter().map(|cell| cell.begin_ns + file.step_ns());

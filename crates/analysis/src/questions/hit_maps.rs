@@ -10,7 +10,6 @@ use crate::questions::streams::{ShareMeasure, StreamKey, StreamTable};
 use serde::Serialize;
 use steadfast_domain::IoOp;
 use steadfast_domain::io_event::CapturedDevice;
-use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::error::TraceError;
 
 /// Maximum number of steps; one less than fit, as the first may start before the span.
@@ -56,8 +55,8 @@ impl HitMaps {
     /// Returns [`TraceError::TooFine`] if the maps need too much memory,
     /// [`TraceError::Unsuitable`] if only sums of LBA ranges were kept and they do not have what
     /// is asked for or captures counted different ranges, and the errors of [`Captured::run`].
-    pub fn read<R: TraceMedium>(
-        captured: &Captured<R>,
+    pub fn read(
+        captured: &Captured,
         pass: &PassOptions,
         choice: &HitMapsChoice,
     ) -> Result<PassResult<HitMaps>, TraceError> {
@@ -103,8 +102,8 @@ impl HitMaps {
 }
 
 /// Checks that the LBA ranges that a capture of steps counted can answer.
-fn check_counted<R: TraceMedium>(
-    captured: &Captured<R>,
+fn check_counted(
+    captured: &Captured,
     pass: &PassOptions,
     (choice, counted): (&HitMapsChoice, usize),
 ) -> Result<(), TraceError> {

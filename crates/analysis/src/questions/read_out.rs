@@ -9,7 +9,6 @@ use crate::questions::hits::{DeviceEnds, HitMap, HitSteps};
 use crate::questions::streams::{ShareMeasure, StreamKey, StreamTable};
 use serde::Serialize;
 use std::cmp::Reverse;
-use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::error::TraceError;
 
 /// Maximum number of counters of all devices, of 8 bytes each.
@@ -66,8 +65,8 @@ impl ReadOut {
     /// # Errors
     /// Returns [`TraceError::TooFine`] if there are too many streams and ranges, and the errors of
     /// [`Captured::run`].
-    pub fn read<R: TraceMedium>(
-        captured: &Captured<R>,
+    pub fn read(
+        captured: &Captured,
         pass: &PassOptions,
         choice: &ReadOutChoice,
     ) -> Result<PassResult<Vec<ReadOut>>, TraceError> {

@@ -15,7 +15,6 @@ use crate::threshold::Threshold;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use steadfast_domain::{CaptureConditions, IoOp, Nanos};
-use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 
@@ -42,8 +41,8 @@ impl ShapeResult {
     /// # Errors
     /// Returns [`TraceError::NotRecorded`] if the capture kept no single I/Os, and the errors of
     /// [`Captured::map`].
-    pub fn read<R: TraceMedium>(
-        captured: &Captured<R>,
+    pub fn read(
+        captured: &Captured,
         pass: &PassOptions,
         requested_ns: Option<u64>,
         by: ShareMeasure,

@@ -28,7 +28,6 @@ use crate::sums::content::ContentFigures;
 use crate::sums::server_cpu_use::ServerCpuUse;
 use std::collections::BTreeMap;
 use steadfast_domain::{CaptureConditions, Layer};
-use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 
@@ -144,10 +143,7 @@ impl Study {
     ///
     /// # Errors
     /// Same as [`CaptureTotals::read`].
-    pub fn read<R: TraceMedium>(
-        captured: &Captured<R>,
-        options: &StudyOptions,
-    ) -> Result<Self, TraceError> {
+    pub fn read(captured: &Captured, options: &StudyOptions) -> Result<Self, TraceError> {
         let mut first_pass = FirstPassFolds::new(captured, options);
         let mut quality = Completeness::from_conditions(captured.conditions());
         let mut folds = first_pass.as_mut().map(FirstPassFolds::in_first_pass).unwrap_or_default();
@@ -322,10 +318,7 @@ struct SecondPassFolds {
 
 impl FirstPassFolds {
     /// Returns `None` if the capture kept no single I/Os.
-    fn new<R: TraceMedium>(
-        captured: &Captured<R>,
-        options: &StudyOptions,
-    ) -> Option<FirstPassFolds> {
+    fn new(captured: &Captured, options: &StudyOptions) -> Option<FirstPassFolds> {
         captured.check_recorded(NotRecorded::SingleIos).ok()?;
         let devices = devices_shown(captured.conditions(), options);
         let working_set = |device: &u16| WorkingSet::new(*device, end_of(captured, *device));
@@ -395,7 +388,7 @@ impl SecondPassFolds {
 
 /// Returns steps of a minute if those of the pictures do not divide a minute and the capture has
 /// steps that do.
-fn minutes<R: TraceMedium>(captured: &Captured<R>, totals: &CaptureTotals) -> Option<Steps> {
+fn minutes(captured: &Captured, totals: &CaptureTotals) -> Option<Steps> {
     if MINUTE_NS.is_multiple_of(totals.step_ns) {
         return None;
     }
@@ -404,8 +397,8 @@ fn minutes<R: TraceMedium>(captured: &Captured<R>, totals: &CaptureTotals) -> Op
 }
 
 /// Returns narrow steps around the busiest step and around the longest response time.
-fn windows<R: TraceMedium>(
-    captured: &Captured<R>,
+fn windows(
+    captured: &Captured,
     totals: &CaptureTotals,
     steps: &BTreeMap<u64, CaptureStep>,
 ) -> Result<Vec<DetailWindow>, TraceError> {
@@ -436,8 +429,8 @@ fn windows<R: TraceMedium>(
 }
 
 /// Reads the hit map out at a time, for the devices that are shown.
-fn read_outs<R: TraceMedium>(
-    captured: &Captured<R>,
+fn read_outs(
+    captured: &Captured,
     options: &StudyOptions,
     time: &ExtremePeriod,
 ) -> Result<Vec<ReadOut>, TraceError> {
@@ -467,10 +460,7 @@ fn thread_and_cgroup_groups(conditions: &CaptureConditions) -> Vec<Groups> {
 }
 
 /// Returns the files of the file-system layer if it was captured, whichever layer is counted.
-fn files<R: TraceMedium>(
-    captured: &Captured<R>,
-    options: &StudyOptions,
-) -> Result<Option<Groups>, TraceError> {
+fn files(captured: &Captured, options: &StudyOptions) -> Result<Option<Groups>, TraceError> {
     let is_of_files = captured.conditions().layers.contains(&Layer::FileSystem);
     if !is_of_files || captured.check_recorded(NotRecorded::SingleIos).is_err() {
         return Ok(None);
@@ -483,10 +473,7 @@ fn files<R: TraceMedium>(
 
 /// Returns the fold for the day profile if the clock is known and most times of day were observed
 /// on more than one day.
-fn day_profile<R: TraceMedium>(
-    captured: &Captured<R>,
-    totals: &CaptureTotals,
-) -> Option<DayProfile> {
+fn day_profile(captured: &Captured, totals: &CaptureTotals) -> Option<DayProfile> {
     let clock = totals.options.clock.clone()?;
     captured.width(Some(PROFILE_NS), totals.span_ns, u64::MAX).ok()?;
     DayProfile::new(clock, PROFILE_NS)
@@ -508,6 +495,6 @@ fn devices_shown(conditions: &CaptureConditions, options: &StudyOptions) -> Vec<
 
 /// Returns an upper bound for the addresses of a device: its size, or the end of what was touched
 /// on any device if the size is unknown.
-fn end_of<R: TraceMedium>(captured: &Captured<R>, device: u16) -> u64 {
+fn end_of(captured: &Captured, device: u16) -> u64 {
     captured.size_of(device).unwrap_or(1).max(1)
 }

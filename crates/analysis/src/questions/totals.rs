@@ -16,7 +16,6 @@ use crate::sums::content_of_part::PartContent;
 use std::collections::BTreeMap;
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::Layer;
-use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::observed_time::ObservedTime;
 
@@ -90,8 +89,8 @@ impl CaptureTotals {
     /// Returns [`TraceError::Unsuitable`] if no I/O passes the filter, [`TraceError::TooFine`] if
     /// the steps are too narrow for a plot, and the errors of [`Captured::width`] and
     /// [`Captured::run`].
-    pub fn read<R: TraceMedium>(
-        captured: &Captured<R>,
+    pub fn read(
+        captured: &Captured,
         options: &StudyOptions,
         other_folds: Vec<&mut dyn Fold>,
     ) -> Result<Self, TraceError> {
@@ -108,8 +107,8 @@ impl CaptureTotals {
     ///
     /// # Errors
     /// Same as [`Self::read`], except for steps that are too narrow.
-    pub fn read_with_wider_steps<R: TraceMedium>(
-        captured: &Captured<R>,
+    pub fn read_with_wider_steps(
+        captured: &Captured,
         options: &StudyOptions,
         other_folds: Vec<&mut dyn Fold>,
     ) -> Result<Self, TraceError> {
@@ -162,8 +161,8 @@ impl CaptureTotals {
 
 /// Returns the step width of a plot of the whole capture, and the requested width if that gives too
 /// many steps.
-fn plot_width<R: TraceMedium>(
-    captured: &Captured<R>,
+fn plot_width(
+    captured: &Captured,
     requested_ns: Option<u64>,
     span_ns: (u64, u64),
 ) -> Result<(u64, Option<u64>), TraceError> {
@@ -191,8 +190,8 @@ impl Derivation {
     ///
     /// # Errors
     /// Same as [`CaptureTotals::read`].
-    pub fn read<R: TraceMedium>(
-        captured: &Captured<R>,
+    pub fn read(
+        captured: &Captured,
         options: &StudyOptions,
         with_steps: bool,
     ) -> Result<Self, TraceError> {

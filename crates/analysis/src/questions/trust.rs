@@ -13,7 +13,6 @@ use steadfast_domain::caveats as ids;
 use steadfast_domain::io_event::{CapturedDevice, Share};
 use steadfast_domain::text::counted;
 use steadfast_domain::{CaptureConditions, Caveat, CaveatKind, Layer, Nanos};
-use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Integrity, Recovery};
@@ -42,10 +41,7 @@ impl Evidence {
     ///
     /// # Errors
     /// Returns the errors of [`Captured::run`].
-    pub fn read<R: TraceMedium>(
-        captured: &Captured<R>,
-        pass: &PassOptions,
-    ) -> Result<Self, TraceError> {
+    pub fn read(captured: &Captured, pass: &PassOptions) -> Result<Self, TraceError> {
         let mut quality = Completeness::from_conditions(captured.conditions());
         let mut content = PartContent::read(captured, pass);
         let mut folds: Vec<&mut dyn Fold> = vec![&mut quality];
@@ -56,11 +52,7 @@ impl Evidence {
     }
 
     /// Collects the evidence from a pass that was already made.
-    pub fn from_pass<R: TraceMedium>(
-        captured: &Captured<R>,
-        account: PassAccount,
-        quality: Completeness,
-    ) -> Self {
+    pub fn from_pass(captured: &Captured, account: PassAccount, quality: Completeness) -> Self {
         Evidence {
             conditions: captured.conditions().clone(),
             recovery: captured.recovery().cloned(),

@@ -6,7 +6,6 @@ use crate::fold::{AnnotatedRows, Fold};
 use crate::pass::PassOptions;
 use crate::sums::content::{Contents, part_conditions};
 use steadfast_domain::CaptureConditions;
-use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::Fields;
@@ -20,7 +19,7 @@ pub(crate) struct PartContent {
 
 impl PartContent {
     /// Prepares the sums.
-    pub(crate) fn read<R: TraceMedium>(captured: &Captured<R>, pass: &PassOptions) -> Self {
+    pub(crate) fn read(captured: &Captured, pass: &PassOptions) -> Self {
         let conditions = captured.conditions();
         let is_part = pass.filter.describe(conditions).is_some();
         let is_sampled = conditions.content.is_some();

@@ -103,7 +103,7 @@ impl<T> ReadOutcome<T> {
     }
 }
 
-fn all_events(trace: &Trace<Cursor<Vec<u8>>>) -> Result<Vec<IoEvent>, TraceError> {
+fn all_events(trace: &Trace) -> Result<Vec<IoEvent>, TraceError> {
     let (mut batches, mut batch) = (trace.batches(Fields::ALL), Batch::default());
     while batches.read(1000, &mut batch)? > 0 {}
     Ok((0..batch.len()).map(|row| batch.event(row)).collect())

@@ -1,7 +1,6 @@
 //! Reports of captures: their numbers are those of the folds that the commands use.
 
 use super::synthetic::{SECOND, SyntheticServer, conditions};
-use std::io::Cursor;
 use std::sync::Arc;
 use steadfast_analysis::clock::CaptureClock;
 use steadfast_analysis::questions::day_profile::DayProfile;
@@ -18,7 +17,7 @@ use steadfast_tracefile::observed_time::ObservedTime;
 
 const HOUR: u64 = 3600 * SECOND;
 
-type ReportCapture = Captured<Cursor<Vec<u8>>>;
+type ReportCapture = Captured;
 
 fn captured(events: &[IoEvent], conditions: CaptureConditions) -> ReportCapture {
     super::opened(events, conditions).into()

@@ -20,7 +20,7 @@ use steadfast_tracefile::{Fields, NotRecorded, StepWriter, TraceError};
 
 const SECONDS: u64 = 80;
 
-type StepsCapture = Captured<Cursor<Vec<u8>>>;
+type StepsCapture = Captured;
 
 /// The rows that a capture of steps records, made from single I/Os or read back.
 #[derive(Default)]

@@ -159,7 +159,7 @@ pub fn written(events: &[IoEvent], conditions: CaptureConditions) -> Vec<u8> {
     writer.finish(conditions).unwrap()
 }
 
-pub fn opened(events: &[IoEvent], conditions: CaptureConditions) -> Trace<Cursor<Vec<u8>>> {
+pub fn opened(events: &[IoEvent], conditions: CaptureConditions) -> Trace {
     Trace::open(Cursor::new(written(events, conditions))).unwrap()
 }
 
@@ -203,7 +203,7 @@ pub fn known() -> Vec<IoEvent> {
 }
 
 /// Returns a capture of the server.
-pub fn server(seconds: u64) -> Captured<Cursor<Vec<u8>>> {
+pub fn server(seconds: u64) -> Captured {
     let events = by_completion(SyntheticServer::new(seconds, 500));
     opened(&events, conditions(seconds)).into()
 }

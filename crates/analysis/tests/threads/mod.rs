@@ -24,7 +24,7 @@ fn file() -> Vec<u8> {
     written(&events, conditions(13))
 }
 
-fn opened(threads: usize, file: &[u8]) -> Captured<Cursor<Vec<u8>>> {
+fn opened(threads: usize, file: &[u8]) -> Captured {
     Captured::open(Cursor::new(file.to_vec())).unwrap().with_thread_pool(Arc::new(Threads(threads)))
 }
 
@@ -39,7 +39,7 @@ fn passes() -> Vec<PassOptions> {
 }
 
 /// Returns the answers to all questions as text.
-fn answers(captured: &Captured<Cursor<Vec<u8>>>, pass: &PassOptions) -> Vec<String> {
+fn answers(captured: &Captured, pass: &PassOptions) -> Vec<String> {
     let streams = captured.streams(pass).unwrap();
     let steps = captured.steps(pass, Some(SECOND / 10)).unwrap();
     let map = captured.map(pass, None, ShareMeasure::Count, Threshold::DEFAULT).unwrap();

@@ -339,7 +339,7 @@ fn a_fold_without_processes_names_none() {
         threads: false,
         files: false,
     };
-    let mut merge = Merge::<File>::new(&options);
+    let mut merge = Merge::new(&options);
     merge.add(fold(&captured, vec![identity], &pass, &options).unwrap()).unwrap();
     merge.write(File::create(&folded).unwrap()).unwrap();
     let capture = indexed(&folded, 2);

@@ -6,7 +6,6 @@ use crate::cli::ProcedureArguments;
 use crate::cli::replay::ReplayArguments;
 use crate::filtered_capture;
 use anyhow::{Context, bail};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use steadfast_analysis::Captured;
 use steadfast_analysis::filter::{Filter, ProcessSelector};
@@ -104,7 +103,7 @@ fn replay_target(device: &Device) -> ReplayTarget {
 
 /// Returns the script with its timing, demand and overlap rule.
 fn script_load(
-    script: &TraceScript<File>,
+    script: &TraceScript,
     replay: &ReplayArguments,
     demand: Option<Demand>,
 ) -> ScriptLoad {
@@ -180,7 +179,7 @@ pub(super) fn first_due(
     Ok(Nanos(script.with_context(|| opened.name.clone())?.origin_ns()))
 }
 
-fn single_ios(opened: &SelectedSource) -> anyhow::Result<&Captured<File>> {
+fn single_ios(opened: &SelectedSource) -> anyhow::Result<&Captured> {
     let refusal = match &opened.source {
         WorkloadSource::Capture(captured)
             if captured.check_recorded(NotRecorded::SingleIos).is_ok() =>
@@ -199,7 +198,7 @@ fn single_ios(opened: &SelectedSource) -> anyhow::Result<&Captured<File>> {
 }
 
 /// Describes the replay in words.
-fn describe_replay(script: &TraceScript<File>, load: &ScriptLoad) -> String {
+fn describe_replay(script: &TraceScript, load: &ScriptLoad) -> String {
     format!(
         "exact: {} single I/Os, timing {}, due at {} time, overlaps {}, addresses {}",
         load.counts.total(),

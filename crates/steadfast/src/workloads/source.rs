@@ -29,7 +29,7 @@ const PARQUET: &[u8] = b"PAR1";
 /// An opened source.
 pub enum WorkloadSource {
     /// A capture of single I/Os or of step sums.
-    Capture(Box<Captured<File>>),
+    Capture(Box<Captured>),
     /// A workload file.
     Workload(Box<WorkloadFile>),
     /// A "Replay representation".

@@ -7,7 +7,7 @@ use super::columns::{
 use super::{BUCKETS_PER_GROUP, ROWS_PER_GROUP, WIDTH_NS};
 use crate::error::TraceError;
 use crate::parquet::chunk::{self, Lists};
-use crate::parquet::{Damage, FoundGroup, HeldBytes, RowGroupExtent, SharedMedium, TraceMedium};
+use crate::parquet::{Damage, FoundGroup, HeldBytes, RowGroupExtent, SharedMedium};
 use parquet::data_type::{BoolType, Int32Type, Int64Type};
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use steadfast_domain::{CaptureConditions, FineHistogram};
@@ -16,8 +16,8 @@ use steadfast_domain::{CaptureConditions, FineHistogram};
 const ENTRIES_MAX: usize = BUCKETS_PER_GROUP + 2 * FineHistogram::LEN + ROWS_PER_GROUP;
 
 /// The row groups of a cube file, or some of them.
-pub struct CubeFile<R> {
-    source: SharedMedium<R>,
+pub struct CubeFile {
+    source: SharedMedium,
     groups: Vec<FoundGroup>,
     step_ns: u64,
 }
@@ -33,7 +33,7 @@ pub struct CubeRows {
     pub ranges: Vec<RangeHits>,
 }
 
-impl<R: TraceMedium> CubeFile<R> {
+impl CubeFile {
     /// Creates a reader of the row groups of a file with these conditions. Row groups that do not
     /// match their checksum are left out and added to `damaged`.
     ///
@@ -42,7 +42,7 @@ impl<R: TraceMedium> CubeFile<R> {
     /// missing, [`TraceError::Damaged`] if it is impossible, or [`TraceError::Unsuitable`] for a
     /// file of an unreleased version.
     pub fn new(
-        source: SharedMedium<R>,
+        source: SharedMedium,
         groups: Vec<FoundGroup>,
         conditions: Option<&CaptureConditions>,
         damaged: &mut Vec<Damage>,
@@ -91,7 +91,7 @@ impl<R: TraceMedium> CubeFile<R> {
     }
 
     /// Splits off the first row groups.
-    pub fn split_first(&mut self, groups: usize) -> CubeFile<R> {
+    pub fn split_first(&mut self, groups: usize) -> CubeFile {
         let rest = self.groups.split_off(groups.min(self.groups.len()));
         let first = std::mem::replace(&mut self.groups, rest);
         CubeFile { source: self.source.clone(), groups: first, step_ns: self.step_ns }
@@ -158,7 +158,7 @@ impl<R: TraceMedium> CubeFile<R> {
                 set_numbers(column.name, set, rows, values)
             }
             Store::Sequential => {
-                let found = chunk::lists::<R, BoolType>(source, chunk, count, count)?;
+                let found = chunk::lists::<BoolType>(source, chunk, count, count)?;
                 let mut values = found.values.into_iter();
                 for (row, length) in rows.iter_mut().zip(found.lengths) {
                     row.cell.sequential = length > 0 && values.next().unwrap_or_default();
@@ -171,12 +171,12 @@ impl<R: TraceMedium> CubeFile<R> {
                 Ok(())
             }
             Store::Counts { set, buckets, .. } => {
-                let counts = chunk::lists::<R, Int64Type>(source, chunk, count, ENTRIES_MAX)?;
+                let counts = chunk::lists::<Int64Type>(source, chunk, count, ENTRIES_MAX)?;
                 let chunk = column_of(group, &element_of(buckets)).ok_or_else(|| {
                     let what = format!("column {buckets} is missing");
                     TraceError::damaged("in a row group", what)
                 })?;
-                let indexes = chunk::lists::<R, Int32Type>(source, chunk, count, ENTRIES_MAX)?;
+                let indexes = chunk::lists::<Int32Type>(source, chunk, count, ENTRIES_MAX)?;
                 if counts.lengths != indexes.lengths {
                     let what = "lists of different lengths";
                     return Err(TraceError::damaged(in_column(column.name), what));

@@ -72,7 +72,7 @@ fn host() -> CaptureConditions {
     }
 }
 
-type Memory = CubeFile<Cursor<Vec<u8>>>;
+type Memory = CubeFile;
 
 fn fold(columns: CubeColumns) -> CubeWriter<Vec<u8>> {
     CubeWriter::fold(Vec::new(), columns, STEP_NS, &host()).unwrap()

@@ -5,7 +5,7 @@ use super::columns::{CubeColumn, CubeColumns, CubeRow, CubeRowKind, Store, colum
 use super::reader::{CubeFile, column_of};
 use super::{BUCKETS_PER_GROUP, ROWS_PER_GROUP, fold_conditions};
 use crate::error::TraceError;
-use crate::parquet::{ChecksumSink, RowGroupExtent, TraceMedium, TraceOutput};
+use crate::parquet::{ChecksumSink, RowGroupExtent, TraceOutput};
 use crate::schema::author;
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -147,11 +147,7 @@ impl<W: Write + Send> CubeWriter<W> {
     ///
     /// # Errors
     /// Returns [`TraceError::Damaged`] if the row group does not match its checksum.
-    pub fn append<R: TraceMedium>(
-        &mut self,
-        file: &CubeFile<R>,
-        number: usize,
-    ) -> Result<(), TraceError> {
+    pub fn append(&mut self, file: &CubeFile, number: usize) -> Result<(), TraceError> {
         self.flush()?;
         let (metadata, extent, bytes) = file.verified_bytes(number)?;
         let (columns, properties) = (&self.columns, &self.properties);

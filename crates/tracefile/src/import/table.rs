@@ -49,10 +49,10 @@ pub(super) fn import_text(
 /// Returns [`ImportError::Malformed`] if the file is damaged, lacks a column, or has a value that
 /// the mapping does not allow; [`ImportError::Unsuitable`] if it has no rows; and the errors of
 /// [`import`](super::import).
-pub fn import_parquet<R: TraceMedium>(
+pub fn import_parquet(
     mapping: &ColumnMapping,
     name: &str,
-    medium: R,
+    medium: impl TraceMedium,
     sink: &mut EventSink<'_>,
 ) -> Result<ImportResult, ImportError> {
     let at_footer = |what: String| ImportError::malformed(name, "footer".to_owned(), what, 0);

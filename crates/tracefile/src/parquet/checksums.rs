@@ -6,7 +6,7 @@
 //! have checksums of their own ([`super::recovery_block`]).
 
 use super::integrity::Damage;
-use super::source::{SharedMedium, TraceMedium};
+use super::source::SharedMedium;
 use crate::error::TraceError;
 use crate::schema::{KEY_SEAL, KEY_SUM, KEY_SUMS};
 use parquet::file::metadata::{ColumnChunkMetaData, KeyValue, RowGroupMetaData};
@@ -54,7 +54,7 @@ impl GroupSum {
     }
 
     /// Reads the row group from the file and returns whether it matches the checksum.
-    pub fn is_intact<R: TraceMedium>(&self, source: &SharedMedium<R>) -> io::Result<bool> {
+    pub fn is_intact(&self, source: &SharedMedium) -> io::Result<bool> {
         let mut hasher = XxHash3_64::new();
         let mut read = 0;
         while read < self.bytes {
@@ -99,10 +99,7 @@ pub fn extent_of(column: &ColumnChunkMetaData) -> Option<Range<u64>> {
 }
 
 /// Returns whether a file's footer matches its checksum; false if it has none.
-pub fn is_sealed<R: TraceMedium>(
-    source: &SharedMedium<R>,
-    keys: Option<&Vec<KeyValue>>,
-) -> io::Result<bool> {
+pub fn is_sealed(source: &SharedMedium, keys: Option<&Vec<KeyValue>>) -> io::Result<bool> {
     match keys.and_then(|keys| value_of(keys, KEY_SEAL)) {
         Some(seal) => Ok(footer_seal(source)?.as_deref() == Some(seal)),
         None => Ok(false),
@@ -111,8 +108,8 @@ pub fn is_sealed<R: TraceMedium>(
 
 /// Returns the checksums in a finished file's metadata, in the order of its row groups; `None`
 /// if it has none. A footer that does not match its checksum or its row groups is an error.
-pub fn sums_in_footer<R: TraceMedium>(
-    source: &SharedMedium<R>,
+pub fn sums_in_footer(
+    source: &SharedMedium,
     keys: &[KeyValue],
     groups: &[RowGroupMetaData],
 ) -> Result<Option<Vec<GroupSum>>, TraceError> {
@@ -144,7 +141,7 @@ pub fn sum_in_block(keys: &[KeyValue], groups: &[RowGroupMetaData]) -> Option<Gr
 }
 
 /// Computes the checksum that a file's footer should have.
-fn footer_seal<R: TraceMedium>(source: &SharedMedium<R>) -> io::Result<Option<String>> {
+fn footer_seal(source: &SharedMedium) -> io::Result<Option<String>> {
     let end = source.read(source.length.saturating_sub(FOOTER_END as u64), FOOTER_END)?;
     let Some(length) = end.first_chunk::<4>() else { return Ok(None) };
     let length = u32::from_le_bytes(*length) as usize + FOOTER_END;

@@ -3,7 +3,7 @@
 use super::column::{NameColumn, NumberColumn, RowsRead, read_narrow};
 use super::guard::guarded;
 use super::packed::{PackedPages, PageMemory};
-use super::source::{HeldBytes, SharedMedium, TraceMedium};
+use super::source::{HeldBytes, SharedMedium};
 use crate::error::TraceError;
 use parquet::column::reader::get_column_reader;
 use parquet::data_type::{DataType, Int64Type};
@@ -21,8 +21,8 @@ pub(crate) struct Lists<T> {
 }
 
 /// Reads a column of `rows` numbers of 64 bits, with `absent` for a null.
-pub(crate) fn wide_numbers<R: TraceMedium>(
-    source: &SharedMedium<R>,
+pub(crate) fn wide_numbers(
+    source: &SharedMedium,
     chunk: &ColumnChunkMetaData,
     rows: usize,
     absent: i64,
@@ -33,8 +33,8 @@ pub(crate) fn wide_numbers<R: TraceMedium>(
 }
 
 /// Reads a column of `rows` numbers of 32 bits, with `absent` for a null.
-pub(crate) fn narrow_numbers<R: TraceMedium>(
-    source: &SharedMedium<R>,
+pub(crate) fn narrow_numbers(
+    source: &SharedMedium,
     chunk: &ColumnChunkMetaData,
     rows: usize,
     absent: i32,
@@ -45,8 +45,8 @@ pub(crate) fn narrow_numbers<R: TraceMedium>(
 }
 
 /// Reads a column of `rows` names, with an empty name for a null.
-pub(crate) fn names<R: TraceMedium>(
-    source: &SharedMedium<R>,
+pub(crate) fn names(
+    source: &SharedMedium,
     chunk: &ColumnChunkMetaData,
     rows: usize,
 ) -> Result<Vec<CommandName>, TraceError> {
@@ -55,8 +55,8 @@ pub(crate) fn names<R: TraceMedium>(
     })
 }
 
-fn whole_column<R: TraceMedium, T>(
-    source: &SharedMedium<R>,
+fn whole_column<T>(
+    source: &SharedMedium,
     chunk: &ColumnChunkMetaData,
     rows: usize,
     read: impl FnOnce(PackedPages, &mut Vec<T>) -> parquet::errors::Result<RowsRead>,
@@ -70,8 +70,8 @@ fn whole_column<R: TraceMedium, T>(
 }
 
 /// Reads a column of `rows` lists or nullable values with at most `entries_max` entries.
-pub(crate) fn lists<R: TraceMedium, T: DataType>(
-    source: &SharedMedium<R>,
+pub(crate) fn lists<T: DataType>(
+    source: &SharedMedium,
     chunk: &ColumnChunkMetaData,
     rows: usize,
     entries_max: usize,
@@ -124,8 +124,8 @@ fn place(chunk: &ColumnChunkMetaData) -> String {
     format!("in column {}", chunk.column_path().parts().first().map_or("", String::as_str))
 }
 
-fn open<R: TraceMedium>(
-    source: &SharedMedium<R>,
+fn open(
+    source: &SharedMedium,
     chunk: &ColumnChunkMetaData,
     entries_max: usize,
 ) -> parquet::errors::Result<PackedPages> {

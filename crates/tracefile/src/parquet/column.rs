@@ -3,7 +3,7 @@
 
 use super::packed::{PackedPages, PageMemory};
 use super::page_retyping::{NameTable, RetypedPages, Retyping, SharedNames};
-use super::source::{HeldBytes, SharedMedium, TraceMedium};
+use super::source::{HeldBytes, SharedMedium};
 use crate::batch::Batch;
 use crate::schema::{Field, NARROW, WIDE};
 use parquet::basic::{Encoding, Repetition, Type as Physical};
@@ -45,8 +45,8 @@ enum ColumnDecoder {
 
 impl OpenColumn {
     /// Opens the chunk of a row group of `rows` rows.
-    pub(super) fn open<R: TraceMedium>(
-        source: &SharedMedium<R>,
+    pub(super) fn open(
+        source: &SharedMedium,
         held: Option<&HeldBytes>,
         metadata: &ColumnChunkMetaData,
         rows: usize,
@@ -177,8 +177,8 @@ fn outside(number: i64, largest: i64) -> ParquetError {
 }
 
 /// Opens the pages of a chunk, in memory if the chunk is held already or short.
-pub(super) fn pages<R: TraceMedium>(
-    source: &SharedMedium<R>,
+pub(super) fn pages(
+    source: &SharedMedium,
     held: Option<&HeldBytes>,
     metadata: &ColumnChunkMetaData,
     rows: usize,

@@ -4,7 +4,7 @@ use super::checksums::{self, FoundGroup, value_of};
 use super::guard::guarded;
 use super::integrity::Damage;
 use super::recovery::{self, Recovery, RecoveryScan};
-use super::source::{SharedMedium, TraceMedium};
+use super::source::SharedMedium;
 use crate::cube_file::is_fold;
 use crate::error::TraceError;
 use crate::schema::{
@@ -60,7 +60,7 @@ const UNRELEASED_FOLD: &[u8] = b"steadfast fold ";
 /// footer or first bytes are damaged, [`TraceError::Damaged`] if an entry of its metadata is
 /// invalid, [`TraceError::Unsuitable`] if an unreleased version wrote it, and [`TraceError::Io`] if
 /// the medium fails.
-pub fn footer<R: TraceMedium>(source: &SharedMedium<R>) -> Result<Footer, TraceError> {
+pub fn footer(source: &SharedMedium) -> Result<Footer, TraceError> {
     let not_ours = |why: &str| TraceError::NotATrace(why.to_owned());
     if source.length == 0 {
         return Err(not_ours("it is empty; its capture may have been killed at the start"));
@@ -97,7 +97,7 @@ pub fn footer<R: TraceMedium>(source: &SharedMedium<R>) -> Result<Footer, TraceE
 }
 
 /// Reads the footer, or the recovery blocks if the file has no footer or a damaged one.
-pub fn footer_or_blocks<R: TraceMedium>(source: &SharedMedium<R>) -> Result<Footer, TraceError> {
+pub fn footer_or_blocks(source: &SharedMedium) -> Result<Footer, TraceError> {
     match footer(source) {
         Err(damaged @ TraceError::Footer(_)) => from_blocks(source)?.ok_or(damaged),
         found => found,
@@ -106,9 +106,7 @@ pub fn footer_or_blocks<R: TraceMedium>(source: &SharedMedium<R>) -> Result<Foot
 
 /// Reads the footer of a complete file that other bytes follow; `None` if there is no footer after
 /// its last row group.
-fn before_trailing_bytes<R: TraceMedium>(
-    source: &SharedMedium<R>,
-) -> Result<Option<Footer>, TraceError> {
+fn before_trailing_bytes(source: &SharedMedium) -> Result<Option<Footer>, TraceError> {
     let Some(found) = recovery::search(source)? else { return Ok(None) };
     let mut from = source.length.saturating_sub(found.recovery.bytes_ignored);
     loop {
@@ -143,10 +141,7 @@ fn before_trailing_bytes<R: TraceMedium>(
     }
 }
 
-fn from_metadata<R: TraceMedium>(
-    source: &SharedMedium<R>,
-    metadata: &ParquetMetaData,
-) -> Result<Footer, TraceError> {
+fn from_metadata(source: &SharedMedium, metadata: &ParquetMetaData) -> Result<Footer, TraceError> {
     let keys = metadata.file_metadata().key_value_metadata().map_or(&[][..], Vec::as_slice);
     // One flipped bit can make the Parquet library skip all keys, including the checksums.
     if !keys.iter().any(|entry| entry.key == KEY_FORMAT) && recovery::begins(source)? {
@@ -187,8 +182,8 @@ fn from_metadata<R: TraceMedium>(
 /// Returns the program that rewrote one of our files and kept its keys: neither the first bytes
 /// nor the author in the footer are ours, and the footer does not match its checksum. The copied
 /// checksums do not describe this file.
-fn rewriter<R: TraceMedium>(
-    source: &SharedMedium<R>,
+fn rewriter(
+    source: &SharedMedium,
     metadata: &ParquetMetaData,
 ) -> Result<Option<String>, TraceError> {
     let author = metadata.file_metadata().created_by().unwrap_or("unknown");
@@ -198,7 +193,7 @@ fn rewriter<R: TraceMedium>(
     Ok((!is_ours).then(|| author.to_owned()))
 }
 
-fn from_blocks<R: TraceMedium>(source: &SharedMedium<R>) -> Result<Option<Footer>, TraceError> {
+fn from_blocks(source: &SharedMedium) -> Result<Option<Footer>, TraceError> {
     let found = recovery::search(source)?;
     if let Some(RecoveryScan { groups, recovery, .. }) = &found
         && groups.is_empty()

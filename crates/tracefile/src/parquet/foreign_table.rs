@@ -6,7 +6,7 @@
 use super::column::pages;
 use super::packed::{PAGE_MAX, PackedPages, PageMemory, too_large};
 use super::page_retyping::{decoded_length, split_levels};
-use super::source::{SharedMedium, TraceMedium};
+use super::source::SharedMedium;
 use parquet::basic::Encoding;
 use parquet::bloom_filter::Sbbf;
 use parquet::column::page::{Page, PageMetadata, PageReader};
@@ -17,19 +17,19 @@ use parquet::record::reader::RowIter;
 use parquet::schema::types::Type;
 
 /// A Parquet file of another program.
-pub(crate) struct ForeignTable<R> {
-    source: SharedMedium<R>,
+pub(crate) struct ForeignTable {
+    source: SharedMedium,
     metadata: ParquetMetaData,
 }
 
-impl<R: TraceMedium> ForeignTable<R> {
-    pub(crate) fn open(source: SharedMedium<R>) -> Result<Self> {
+impl ForeignTable {
+    pub(crate) fn open(source: SharedMedium) -> Result<Self> {
         let metadata = ParquetMetaDataReader::new().parse_and_finish(&source)?;
         Ok(ForeignTable { source, metadata })
     }
 }
 
-impl<R: TraceMedium> FileReader for ForeignTable<R> {
+impl FileReader for ForeignTable {
     fn metadata(&self) -> &ParquetMetaData {
         &self.metadata
     }
@@ -48,13 +48,13 @@ impl<R: TraceMedium> FileReader for ForeignTable<R> {
     }
 }
 
-struct ForeignGroup<'f, R> {
-    source: &'f SharedMedium<R>,
+struct ForeignGroup<'f> {
+    source: &'f SharedMedium,
     metadata: &'f RowGroupMetaData,
     memory: PageMemory,
 }
 
-impl<R: TraceMedium> RowGroupReader for ForeignGroup<'_, R> {
+impl RowGroupReader for ForeignGroup<'_> {
     fn metadata(&self) -> &RowGroupMetaData {
         self.metadata
     }

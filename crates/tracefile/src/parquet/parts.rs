@@ -2,7 +2,6 @@
 
 use super::reader::Trace;
 use super::recovery::Recovery;
-use super::source::TraceMedium;
 use crate::error::TraceError;
 use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
@@ -63,7 +62,7 @@ pub fn in_order<P: PartFile>(mut parts: Vec<P>) -> Result<(Vec<P>, Vec<u32>), Tr
     Ok((parts, missing))
 }
 
-impl<R: TraceMedium> PartFile for Trace<R> {
+impl PartFile for Trace {
     fn conditions(&self) -> &CaptureConditions {
         &self.conditions
     }
@@ -72,14 +71,14 @@ impl<R: TraceMedium> PartFile for Trace<R> {
     }
 }
 
-impl<R: TraceMedium> Trace<R> {
+impl Trace {
     /// Joins the parts of one capture, given in any order. Losses and marks come from the last
     /// part, which holds the totals since the capture began.
     ///
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if there is no part, the parts belong to different
     /// captures, or one part occurs twice.
-    pub fn join(parts: Vec<Trace<R>>) -> Result<Trace<R>, TraceError> {
+    pub fn join(parts: Vec<Trace>) -> Result<Trace, TraceError> {
         let (parts, missing) = in_order(parts)?;
         let mut whole = parts.into_iter().reduce(Trace::append).ok_or_else(no_trace_named)?;
         whole.missing_parts = missing;
@@ -87,7 +86,7 @@ impl<R: TraceMedium> Trace<R> {
     }
 
     /// Appends the next part of the capture.
-    fn append(mut self, next: Trace<R>) -> Trace<R> {
+    fn append(mut self, next: Trace) -> Trace {
         // A group's source counts from 0, the file of a damage from 1.
         let file_count = self.sources.len();
         self.sources.extend(next.sources);

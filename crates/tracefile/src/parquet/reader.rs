@@ -29,8 +29,8 @@ const GROUP_HELD_MAX: u64 = 64 << 20;
 const ROWS_AT_ONCE: usize = 1 << 14;
 
 /// An open trace: one file, or the files of a rotated capture.
-pub struct Trace<R> {
-    pub(super) sources: Vec<SharedMedium<R>>,
+pub struct Trace {
+    pub(super) sources: Vec<SharedMedium>,
     pub(super) groups: Vec<TraceRowGroup>,
     pub(super) conditions: CaptureConditions,
     pub(super) start: Option<CaptureConditions>,
@@ -59,7 +59,7 @@ pub(super) struct TraceRowGroup {
     rows: usize,
 }
 
-impl<R: TraceMedium> Trace<R> {
+impl Trace {
     /// Opens a trace. A file whose writer was killed has no footer; it is read up to its last
     /// complete row group, and [`Self::recovery`] is set.
     ///
@@ -68,7 +68,7 @@ impl<R: TraceMedium> Trace<R> {
     /// [`TraceError::Footer`] or [`TraceError::Damaged`] if the file is not an intact trace;
     /// [`TraceError::NotRecorded`] if it holds only sums of steps; and [`TraceError::Unsuitable`]
     /// if its compression is not supported.
-    pub fn open(medium: R) -> Result<Self, TraceError> {
+    pub fn open(medium: impl TraceMedium) -> Result<Self, TraceError> {
         let source = SharedMedium::new(medium)?;
         let found = footer(&source)?;
         Self::from_footer(source, found)
@@ -78,7 +78,7 @@ impl<R: TraceMedium> Trace<R> {
     ///
     /// # Errors
     /// The same as for [`Self::open`].
-    pub fn recover(medium: R) -> Result<Self, TraceError> {
+    pub fn recover(medium: impl TraceMedium) -> Result<Self, TraceError> {
         let source = SharedMedium::new(medium)?;
         let found = footer_or_blocks(&source)?;
         Self::from_footer(source, found)
@@ -89,7 +89,7 @@ impl<R: TraceMedium> Trace<R> {
     /// # Errors
     /// Returns [`TraceError::NotRecorded`] if the file holds only sums of steps, and the other
     /// errors of [`Self::open`] if its row groups do not form a trace.
-    pub fn from_footer(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
+    pub fn from_footer(source: SharedMedium, found: Footer) -> Result<Self, TraceError> {
         if found.holds_only_sums() {
             return Err(NotRecorded::SingleIos.into());
         }
@@ -204,20 +204,20 @@ impl<R: TraceMedium> Trace<R> {
     }
 
     /// Returns the events in file order.
-    pub fn batches(&self, fields: Fields) -> TraceBatches<'_, R> {
+    pub fn batches(&self, fields: Fields) -> TraceBatches<'_> {
         TraceBatches::new(TraceRef::Borrowed(self), fields)
     }
 }
 
 /// A reference to a trace, borrowed or shared.
-pub enum TraceRef<'t, R> {
+pub enum TraceRef<'t> {
     /// A reference that borrows from the owner of the trace.
-    Borrowed(&'t Trace<R>),
+    Borrowed(&'t Trace),
     /// A reference that shares the ownership of the trace.
-    Shared(Arc<Trace<R>>),
+    Shared(Arc<Trace>),
 }
 
-impl<R> Clone for TraceRef<'_, R> {
+impl Clone for TraceRef<'_> {
     fn clone(&self) -> Self {
         match self {
             TraceRef::Borrowed(trace) => TraceRef::Borrowed(trace),
@@ -226,9 +226,9 @@ impl<R> Clone for TraceRef<'_, R> {
     }
 }
 
-impl<R> Deref for TraceRef<'_, R> {
-    type Target = Trace<R>;
-    fn deref(&self) -> &Trace<R> {
+impl Deref for TraceRef<'_> {
+    type Target = Trace;
+    fn deref(&self) -> &Trace {
         match self {
             TraceRef::Borrowed(trace) => trace,
             TraceRef::Shared(trace) => trace,
@@ -272,9 +272,9 @@ impl TraceRowGroup {
 
     /// Verifies the checksum, if there is one; returns the verified bytes if they are few enough
     /// to be held in memory, or the damage if the checksum does not match.
-    fn verify<R: TraceMedium>(
+    fn verify(
         &self,
-        source: &SharedMedium<R>,
+        source: &SharedMedium,
     ) -> Result<Result<Option<HeldBytes>, Damage>, TraceError> {
         let Some(sum) = &self.sum else { return Ok(Ok(None)) };
         let (held, is_intact) = if sum.bytes <= GROUP_HELD_MAX {
@@ -303,15 +303,15 @@ impl TraceRowGroup {
 }
 
 /// The events of a trace in file order.
-pub struct TraceBatches<'t, R> {
-    trace: TraceRef<'t, R>,
+pub struct TraceBatches<'t> {
+    trace: TraceRef<'t>,
     fields: Fields,
     group: usize,
     open: Option<OpenGroup>,
 }
 
-impl<'t, R: TraceMedium> TraceBatches<'t, R> {
-    pub(crate) fn new(trace: TraceRef<'t, R>, fields: Fields) -> Self {
+impl<'t> TraceBatches<'t> {
+    pub(crate) fn new(trace: TraceRef<'t>, fields: Fields) -> Self {
         TraceBatches { trace, fields, group: 0, open: None }
     }
 
@@ -354,7 +354,7 @@ impl<'t, R: TraceMedium> TraceBatches<'t, R> {
     }
 }
 
-impl<R: TraceMedium> Trace<R> {
+impl Trace {
     /// Returns the number of row groups.
     pub fn group_count(&self) -> usize {
         self.groups.len()
@@ -400,8 +400,8 @@ struct OpenGroup {
 
 impl OpenGroup {
     /// Opens a row group; returns the damage if its checksum does not match.
-    fn open<R: TraceMedium>(
-        trace: &Trace<R>,
+    fn open(
+        trace: &Trace,
         number: usize,
         fields: Fields,
     ) -> Result<Result<Self, Damage>, TraceError> {

@@ -4,7 +4,7 @@ use super::checksums::{self, FoundGroup};
 use super::guard::guarded;
 use super::integrity::Damage;
 use super::recovery_block::{self, BlockKind, RecoveryBlock};
-use super::source::{SharedMedium, TraceMedium};
+use super::source::SharedMedium;
 use crate::error::TraceError;
 use crate::schema::{KEY_FILES, KEY_FINAL, KEY_PROCESSORS};
 use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
@@ -48,15 +48,13 @@ pub struct RecoveryScan {
 const FIRST: u64 = 4;
 
 /// Returns whether a file begins with a recovery block, as only our files do.
-pub fn begins<R: TraceMedium>(source: &SharedMedium<R>) -> Result<bool, TraceError> {
+pub fn begins(source: &SharedMedium) -> Result<bool, TraceError> {
     Ok(block_at(source, FIRST)?.is_some_and(|bytes| recovery_block::decode(&bytes).is_some()))
 }
 
 /// Searches the file for recovery blocks; returns `None` if it has neither the first block nor
 /// a row group, so that it never was a trace.
-pub fn search<R: TraceMedium>(
-    source: &SharedMedium<R>,
-) -> Result<Option<RecoveryScan>, TraceError> {
+pub fn search(source: &SharedMedium) -> Result<Option<RecoveryScan>, TraceError> {
     let mut found = RecoveryScan { read_until: FIRST, ..RecoveryScan::default() };
     let mut at = 0;
     while let Some(here) = next_magic(source, at)? {
@@ -73,10 +71,7 @@ pub fn search<R: TraceMedium>(
     Ok((found.start.is_some() || !found.groups.is_empty()).then_some(found))
 }
 
-fn next_magic<R: TraceMedium>(
-    source: &SharedMedium<R>,
-    mut from: u64,
-) -> Result<Option<u64>, TraceError> {
+fn next_magic(source: &SharedMedium, mut from: u64) -> Result<Option<u64>, TraceError> {
     while from < source.length {
         let bytes = source.read(from, STRIDE)?;
         if let Some(at) = recovery_block::find(&bytes) {
@@ -93,8 +88,8 @@ fn next_magic<R: TraceMedium>(
 
 /// Adds the content of the block at an offset to the scan; returns its length, or `None` if there
 /// is no intact block.
-fn read_block<R: TraceMedium>(
-    source: &SharedMedium<R>,
+fn read_block(
+    source: &SharedMedium,
     at: u64,
     found: &mut RecoveryScan,
 ) -> Result<Option<u64>, TraceError> {
@@ -116,10 +111,7 @@ fn read_block<R: TraceMedium>(
 }
 
 /// Reads the bytes of a possible block; `None` if its head is invalid.
-fn block_at<R: TraceMedium>(
-    source: &SharedMedium<R>,
-    at: u64,
-) -> Result<Option<Vec<u8>>, TraceError> {
+fn block_at(source: &SharedMedium, at: u64) -> Result<Option<Vec<u8>>, TraceError> {
     let length = recovery_block::stated_length(&source.read(at, 16)?);
     Ok(length.map(|length| source.read(at, length)).transpose()?)
 }

@@ -17,24 +17,24 @@ pub trait TraceMedium: Read + Seek + Send + 'static {}
 impl<M: Read + Seek + Send + 'static> TraceMedium for M {}
 
 /// A medium shared by several column readers.
-pub struct SharedMedium<R> {
-    medium: Arc<Mutex<R>>,
+pub struct SharedMedium {
+    medium: Arc<Mutex<dyn TraceMedium>>,
     /// Length in bytes.
     pub length: u64,
 }
 
-impl<R> Clone for SharedMedium<R> {
+impl Clone for SharedMedium {
     fn clone(&self) -> Self {
         SharedMedium { medium: Arc::clone(&self.medium), length: self.length }
     }
 }
 
-impl<R: TraceMedium> SharedMedium<R> {
+impl SharedMedium {
     /// Opens a medium and determines its length.
     ///
     /// # Errors
     /// Returns an error if the medium cannot seek to its end.
-    pub fn new(mut medium: R) -> io::Result<Self> {
+    pub fn new(mut medium: impl TraceMedium) -> io::Result<Self> {
         let length = medium.seek(SeekFrom::End(0))?;
         Ok(SharedMedium { medium: Arc::new(Mutex::new(medium)), length })
     }
@@ -69,12 +69,12 @@ fn cut_off(start: u64, length: usize) -> ParquetError {
 }
 
 /// A read position in the shared medium.
-pub struct MediumCursor<R> {
-    source: SharedMedium<R>,
+pub struct MediumCursor {
+    source: SharedMedium,
     at: u64,
 }
 
-impl<R: TraceMedium> Read for MediumCursor<R> {
+impl Read for MediumCursor {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes = self.source.read(self.at, buffer.len())?;
         buffer[..bytes.len()].copy_from_slice(&bytes);
@@ -83,14 +83,14 @@ impl<R: TraceMedium> Read for MediumCursor<R> {
     }
 }
 
-impl<R: TraceMedium> Length for SharedMedium<R> {
+impl Length for SharedMedium {
     fn len(&self) -> u64 {
         self.length
     }
 }
 
-impl<R: TraceMedium> ChunkReader for SharedMedium<R> {
-    type T = BufReader<MediumCursor<R>>;
+impl ChunkReader for SharedMedium {
+    type T = BufReader<MediumCursor>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
         let position = MediumCursor { source: self.clone(), at: start };
@@ -110,20 +110,12 @@ pub struct HeldBytes {
 }
 
 impl HeldBytes {
-    pub fn new<R: TraceMedium>(
-        source: &SharedMedium<R>,
-        start: u64,
-        length: usize,
-    ) -> Result<Self> {
+    pub fn new(source: &SharedMedium, start: u64, length: usize) -> Result<Self> {
         Ok(HeldBytes { start, bytes: source.exactly(start, length)? })
     }
 
     /// Reads `length` bytes from `start`, or fewer if the medium ends before.
-    pub fn up_to<R: TraceMedium>(
-        source: &SharedMedium<R>,
-        start: u64,
-        length: usize,
-    ) -> io::Result<Self> {
+    pub fn up_to(source: &SharedMedium, start: u64, length: usize) -> io::Result<Self> {
         Ok(HeldBytes { start, bytes: source.read(start, length)?.into() })
     }
 

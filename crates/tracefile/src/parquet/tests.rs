@@ -71,11 +71,11 @@ fn file(events: &[IoEvent], rows_per_group: usize) -> Vec<u8> {
     writer.finish(end).unwrap()
 }
 
-fn open(bytes: Vec<u8>) -> Trace<Cursor<Vec<u8>>> {
+fn open(bytes: Vec<u8>) -> Trace {
     Trace::open(Cursor::new(bytes)).unwrap()
 }
 
-fn read_all(trace: &Trace<Cursor<Vec<u8>>>) -> Vec<IoEvent> {
+fn read_all(trace: &Trace) -> Vec<IoEvent> {
     let mut batches = trace.batches(Fields::ALL);
     let mut found = Vec::new();
     let mut batch = Batch::default();
@@ -91,10 +91,7 @@ fn by_issue(mut events: Vec<IoEvent>) -> Vec<IoEvent> {
     events
 }
 
-fn in_order(
-    trace: &Trace<Cursor<Vec<u8>>>,
-    waiting: usize,
-) -> (Vec<IoEvent>, crate::issue_order::OrderAccount) {
+fn in_order(trace: &Trace, waiting: usize) -> (Vec<IoEvent>, crate::issue_order::OrderAccount) {
     let mut order = trace.in_issue_order(Fields::ALL).waiting_at_most(waiting);
     let (mut found, mut batch) = (Vec::new(), Batch::default());
     while order.next_batch(&mut batch).unwrap() {

@@ -8,7 +8,7 @@ use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
 use steadfast_domain::text::csv_quoted;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::{Fields, TraceMedium, TraceWriter};
+use steadfast_tracefile::{Fields, TraceWriter};
 
 use IoTextFormat::{Blkparse, Csv, FioIolog};
 
@@ -92,8 +92,8 @@ const CSV_HEADER: &str = "issued_ns,op,offset,bytes,response_ns,device,pid,comma
 /// # Errors
 /// Returns [`TraceError::Unsuitable`] if no I/O is chosen, or the trace has several layers and no
 /// filter chooses one; and the errors of reading the trace and of writing.
-pub fn write_ios<R: TraceMedium, W: Write>(
-    captured: &Captured<R>,
+pub fn write_ios<W: Write>(
+    captured: &Captured,
     pass: &PassOptions,
     format: IoTextFormat,
     filename: Option<&str>,
@@ -137,8 +137,8 @@ struct IoSurvey {
     longest_wait_ns: u64,
 }
 
-fn survey<R: TraceMedium>(
-    captured: &Captured<R>,
+fn survey(
+    captured: &Captured,
     pass: &PassOptions,
     format: IoTextFormat,
     is_renamed: bool,
@@ -175,8 +175,8 @@ fn survey<R: TraceMedium>(
 ///
 /// # Errors
 /// Same as [`write_ios`].
-pub fn copy_ios<R: TraceMedium, W: Write + Send>(
-    captured: &Captured<R>,
+pub fn copy_ios<W: Write + Send>(
+    captured: &Captured,
     pass: &PassOptions,
     out: W,
 ) -> Result<(W, ExportedIos), TraceError> {
@@ -200,8 +200,8 @@ pub fn copy_ios<R: TraceMedium, W: Write + Send>(
 }
 
 /// Passes every chosen I/O to `take`, in issue order, and returns their number.
-fn each_io<R: TraceMedium>(
-    captured: &Captured<R>,
+fn each_io(
+    captured: &Captured,
     pass: &PassOptions,
     mut take: impl FnMut(&IoEvent) -> Result<(), TraceError>,
 ) -> Result<u64, TraceError> {

@@ -11,7 +11,7 @@ use steadfast_analysis::questions::streams::{STREAMS_MAX, StreamKey};
 use steadfast_analysis::{Captured, PassOptions};
 use steadfast_domain::{Bytes, IoOp, Nanos};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::{Fields, TraceMedium};
+use steadfast_tracefile::parquet::Fields;
 
 /// Largest shortfall from the best possible score that counts as noise (our choice).
 pub const ASPECT_NOISE: f64 = 0.02;
@@ -215,8 +215,8 @@ struct StreamGapSample {
 impl TraceProfile {
     /// Reads the single I/Os of a trace, and once more for the reuse distances if the addresses are
     /// those of one device.
-    pub fn read<R: TraceMedium>(
-        captured: &Captured<R>,
+    pub fn read(
+        captured: &Captured,
         pass: &PassOptions,
         range: Option<AddressRange>,
     ) -> Result<Self, TraceError> {

@@ -8,7 +8,6 @@ use steadfast_analysis::Captured;
 use steadfast_analysis::questions::totals::PLOT_STEPS_MAX;
 use steadfast_analysis::sums::step_width::step_width;
 use steadfast_domain::Nanos;
-use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 
@@ -35,9 +34,9 @@ impl Fidelity {
     /// Returns [`ReplayError::Empty`] if nothing of a capture is chosen, and
     /// [`ReplayError::Trace`] if a capture cannot be read, the speed factor is not positive, or
     /// steps of one width cannot be made of both.
-    pub fn compare<A: TraceMedium, B: TraceMedium>(
-        original: &Captured<A>,
-        replay: &Captured<B>,
+    pub fn compare(
+        original: &Captured,
+        replay: &Captured,
         options: &FidelityOptions,
     ) -> Result<Self, ReplayError> {
         let [original_pass, replay_pass] = &options.passes;
@@ -67,9 +66,9 @@ impl Fidelity {
 }
 
 /// Returns a step width that suits both captures: as requested, or one for a legible plot.
-fn common_width<A: TraceMedium, B: TraceMedium>(
-    original: &Captured<A>,
-    replay: &Captured<B>,
+fn common_width(
+    original: &Captured,
+    replay: &Captured,
     options: &FidelityOptions,
     span_ns: u64,
 ) -> Result<u64, ReplayError> {

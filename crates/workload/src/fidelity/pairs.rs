@@ -13,7 +13,7 @@ use steadfast_analysis::{Captured, Filter, PassOptions};
 use steadfast_domain::random_bits::mix64;
 use steadfast_domain::{Bytes, FineHistogram, IoOp};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::{Fields, TraceMedium};
+use steadfast_tracefile::parquet::Fields;
 
 /// Most device pairs that are compared.
 const DEVICES_MAX: usize = 16;
@@ -121,9 +121,9 @@ pub struct StartErrors {
 }
 
 /// Compares the devices of both captures in pairs, in the order of their numbers.
-pub(super) fn compare_devices<A: TraceMedium, B: TraceMedium>(
-    original: &Captured<A>,
-    replay: &Captured<B>,
+pub(super) fn compare_devices(
+    original: &Captured,
+    replay: &Captured,
     options: &FidelityOptions,
     sides: &[FidelitySide; 2],
 ) -> Result<Vec<DevicePair>, TraceError> {
@@ -141,13 +141,13 @@ pub(super) fn compare_devices<A: TraceMedium, B: TraceMedium>(
 }
 
 /// Two captures and the options of their comparison.
-struct CapturePair<'t, A, B> {
-    original: &'t Captured<A>,
-    replay: &'t Captured<B>,
+struct CapturePair<'t> {
+    original: &'t Captured,
+    replay: &'t Captured,
     options: &'t FidelityOptions,
 }
 
-impl<A: TraceMedium, B: TraceMedium> CapturePair<'_, A, B> {
+impl CapturePair<'_> {
     fn compare(
         &self,
         passes: &[PassOptions; 2],
@@ -196,7 +196,7 @@ impl<A: TraceMedium, B: TraceMedium> CapturePair<'_, A, B> {
     /// it. Counts the I/Os that the map cannot place.
     fn next_mapped(
         &self,
-        original: &mut SideIos<'_, A>,
+        original: &mut SideIos<'_>,
         unmapped: &mut u64,
     ) -> Result<Option<TimedIo>, TraceError> {
         let FidelityOptions { map, faster, .. } = self.options;
@@ -233,13 +233,13 @@ struct TimedIo {
 }
 
 /// The chosen I/Os of one side, one by one.
-struct SideIos<'t, R> {
-    ios: AnnotatedBatches<'t, R>,
+struct SideIos<'t> {
+    ios: AnnotatedBatches<'t>,
     ready: VecDeque<TimedIo>,
 }
 
-impl<'t, R: TraceMedium> SideIos<'t, R> {
-    fn new(ios: AnnotatedBatches<'t, R>) -> Self {
+impl<'t> SideIos<'t> {
+    fn new(ios: AnnotatedBatches<'t>) -> Self {
         SideIos { ios, ready: VecDeque::new() }
     }
 

@@ -9,7 +9,7 @@ use steadfast_analysis::questions::streams::StreamTable;
 use steadfast_analysis::{Captured, Fold, PassOptions};
 use steadfast_domain::{CaptureConditions, FineHistogram};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::{Field, Fields, TraceMedium};
+use steadfast_tracefile::parquet::{Field, Fields};
 
 /// The contents of one of the two captures.
 #[derive(Debug, Clone)]
@@ -37,18 +37,15 @@ pub struct FidelitySide {
 }
 
 /// Returns the first and last time of the chosen I/Os.
-pub(super) fn span_ns<R: TraceMedium>(
-    captured: &Captured<R>,
-    pass: &PassOptions,
-) -> Result<(u64, u64), ReplayError> {
+pub(super) fn span_ns(captured: &Captured, pass: &PassOptions) -> Result<(u64, u64), ReplayError> {
     let account = captured.run(pass, &mut [])?;
     let filter = pass.filter.describe(captured.conditions());
     account.span_ns.ok_or(ReplayError::Empty { events: account.events, filter })
 }
 
 impl FidelitySide {
-    pub(super) fn read<R: TraceMedium>(
-        captured: &Captured<R>,
+    pub(super) fn read(
+        captured: &Captured,
         pass: &PassOptions,
         span_ns: (u64, u64),
         step_ns: u64,
@@ -95,8 +92,8 @@ struct TraceSideFigures {
 
 impl TraceSideFigures {
     /// Reads single I/Os.
-    fn from_ios<R: TraceMedium>(
-        captured: &Captured<R>,
+    fn from_ios(
+        captured: &Captured,
         pass: &PassOptions,
         begin_ns: u64,
         step_ns: u64,
@@ -131,8 +128,8 @@ impl TraceSideFigures {
 
     /// Reads step sums. Recorded steps are joined starting with the first one, so that both captures
     /// begin with step 0.
-    fn from_sums<R: TraceMedium>(
-        captured: &Captured<R>,
+    fn from_sums(
+        captured: &Captured,
         pass: &PassOptions,
         span_ns: (u64, u64),
         recorded_ns: u64,

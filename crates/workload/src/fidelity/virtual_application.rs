@@ -62,7 +62,7 @@ impl VirtualApplication {
         &self,
         captured: &TraceProfile,
         load: &mut impl DrawnLoad,
-    ) -> Result<Captured<Cursor<Vec<u8>>>, TraceError> {
+    ) -> Result<Captured, TraceError> {
         let capacity = Some(Bytes(self.range));
         let device = CapturedDevice { name: "drawn".into(), capacity, ..Default::default() };
         let conditions = CaptureConditions { devices: vec![device], ..Default::default() };

@@ -171,7 +171,6 @@ mod tests {
     use steadfast_domain::Bytes;
     use steadfast_domain::stimulus::{Op, Pace};
 
-    type NoFile = std::io::Cursor<Vec<u8>>;
 
     const EXPORT: &str = "### Replay representation for workload 'w'\n\
         ## Step 1\n1000.000 300.000 1233 9192960 0.15 5 2.71 125.89 4.97 44.9\n\
@@ -182,7 +181,7 @@ mod tests {
 
     fn native() -> NativeSteps {
         let text = ReplayRepresentation::read(EXPORT.as_bytes()).unwrap().0;
-        let source = StepSource::<NoFile>::Representation(&text);
+        let source = StepSource::Representation(&text);
         NativeSteps::read(&source, &StepChoice::default()).unwrap()
     }
 

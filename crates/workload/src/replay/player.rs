@@ -11,7 +11,7 @@ use std::sync::Arc;
 use steadfast_analysis::pass::AnnotatedBatches;
 use steadfast_domain::{Bytes, DueIo, Nanos, Op};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::{Trace, TraceMedium};
+use steadfast_tracefile::parquet::Trace;
 
 /// Largest discard that is played in one piece, because no engine takes a larger one.
 const TRIM_MAX: u64 = 1 << 31;
@@ -37,9 +37,9 @@ pub(super) struct ReplayedIo {
 }
 
 /// A script that is being played.
-pub(super) struct ReplayPlayer<R: 'static> {
+pub(super) struct ReplayPlayer {
     pub(super) plan: Arc<ReplayPlan>,
-    ios: AnnotatedBatches<'static, R>,
+    ios: AnnotatedBatches<'static>,
     order: DueOrder,
     /// The rest of a discard whose first part was played.
     rest: Option<ReplayedIo>,
@@ -50,8 +50,8 @@ pub(super) struct ReplayPlayer<R: 'static> {
     ended: bool,
 }
 
-impl<R: TraceMedium> ReplayPlayer<R> {
-    pub(super) fn new(trace: &Arc<Trace<R>>, plan: &Arc<ReplayPlan>) -> Self {
+impl ReplayPlayer {
+    pub(super) fn new(trace: &Arc<Trace>, plan: &Arc<ReplayPlan>) -> Self {
         ReplayPlayer {
             ios: plan.options.pass.read_shared(trace, FIELDS),
             order: DueOrder::new(plan.wait_max_ns),

@@ -22,15 +22,15 @@ use steadfast_domain::{
     ScriptLoad,
 };
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::{Trace, TraceMedium};
+use steadfast_tracefile::parquet::Trace;
 
 /// Narrows a filter to the I/O streams that reach a threshold among the I/Os that pass it.
 ///
 /// # Errors
 /// Returns [`ReplayError::Empty`] if no I/O passes, [`ReplayError::BelowThreshold`] if no stream
 /// reaches the threshold, and [`ReplayError::Trace`] if the capture cannot be read.
-pub fn at_threshold<R: TraceMedium>(
-    captured: &Captured<R>,
+pub fn at_threshold(
+    captured: &Captured,
     pass: &PassOptions,
     measure: ShareMeasure,
     threshold: Threshold,
@@ -48,21 +48,21 @@ pub fn at_threshold<R: TraceMedium>(
 }
 
 /// A script made from a trace, and everything that is known of it before it is played.
-pub struct TraceScript<R> {
-    trace: Arc<Trace<R>>,
+pub struct TraceScript {
+    trace: Arc<Trace>,
     plan: Arc<ReplayPlan>,
     survey: ReplaySurvey,
     summary: Summary,
 }
 
-impl<R: TraceMedium> TraceScript<R> {
+impl TraceScript {
     /// Chooses the I/Os, maps them to the target, and plays them once without a device.
     ///
     /// # Errors
     /// Returns [`ReplayError::SingleIosNeeded`] if the capture kept only sums,
     /// [`ReplayError::Trace`] if it cannot be read, and another variant if the chosen I/Os cannot
     /// be played as requested.
-    pub fn prepare(captured: &Captured<R>, options: &ScriptOptions) -> Result<Self, ReplayError> {
+    pub fn prepare(captured: &Captured, options: &ScriptOptions) -> Result<Self, ReplayError> {
         if let Some(step_ns) = captured.conditions().step_ns {
             return Err(ReplayError::SingleIosNeeded(Nanos(step_ns)));
         }
@@ -270,15 +270,15 @@ impl<R: TraceMedium> TraceScript<R> {
 }
 
 /// A script from which I/Os are being pulled.
-struct OpenScriptIos<R: 'static> {
+struct OpenScriptIos {
     name: String,
-    player: ReplayPlayer<R>,
+    player: ReplayPlayer,
     delivered: u64,
     /// Error that is returned after the I/Os before it were delivered.
     failed: Option<ScriptError>,
 }
 
-fn open_script<R: TraceMedium>(trace: &Arc<Trace<R>>, plan: &Arc<ReplayPlan>) -> Box<dyn Script> {
+fn open_script(trace: &Arc<Trace>, plan: &Arc<ReplayPlan>) -> Box<dyn Script> {
     Box::new(OpenScriptIos {
         name: plan.options.name.clone(),
         player: ReplayPlayer::new(trace, plan),
@@ -287,7 +287,7 @@ fn open_script<R: TraceMedium>(trace: &Arc<Trace<R>>, plan: &Arc<ReplayPlan>) ->
     })
 }
 
-impl<R: TraceMedium> Script for OpenScriptIos<R> {
+impl Script for OpenScriptIos {
     fn fill(&mut self, batch: &mut Vec<DueIo>) -> Result<usize, ScriptError> {
         if let Some(failed) = &self.failed {
             return Err(failed.clone());
@@ -311,7 +311,7 @@ impl<R: TraceMedium> Script for OpenScriptIos<R> {
     }
 }
 
-impl<R: 'static> OpenScriptIos<R> {
+impl OpenScriptIos {
     fn error(&self, error: &TraceError) -> ScriptError {
         ScriptError {
             name: self.name.clone(),

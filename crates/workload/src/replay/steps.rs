@@ -26,16 +26,15 @@ use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{
     Bytes, CaptureConditions, Caveat, CaveatKind, Demand, IoOp, IoStream, Nanos,
 };
-use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::error::TraceError;
 
 /// Largest number of outstanding I/Os of a step, even if a capture records more.
 const OUTSTANDING_MAX: u32 = 65_536;
 
 /// The source of capture steps.
-pub enum StepSource<'a, R> {
+pub enum StepSource<'a> {
     /// A capture of single I/Os or of steps.
-    Capture(&'a Captured<R>),
+    Capture(&'a Captured),
     /// A workload file that kept its steps.
     Workload(&'a WorkloadFile),
     /// A "Replay representation".
@@ -126,10 +125,7 @@ impl NativeSteps {
     /// # Errors
     /// Returns [`ReplayError::Trace`] if the source cannot be read, [`ReplayError::NoSteps`] if it
     /// has no steps, and another variant if the choice leaves nothing to replay.
-    pub fn read<R: TraceMedium>(
-        source: &StepSource<'_, R>,
-        choice: &StepChoice,
-    ) -> Result<Self, ReplayError> {
+    pub fn read(source: &StepSource<'_>, choice: &StepChoice) -> Result<Self, ReplayError> {
         let mut native = match source {
             StepSource::Capture(captured) => read_capture_steps(captured, choice)?,
             StepSource::Workload(file) => read_workload_steps(file, choice)?,
@@ -241,8 +237,8 @@ impl NativeSteps {
 /// loads of their own.
 const NARROWEST_NS: u64 = 10_000_000;
 
-fn read_capture_steps<R: TraceMedium>(
-    captured: &Captured<R>,
+fn read_capture_steps(
+    captured: &Captured,
     choice: &StepChoice,
 ) -> Result<NativeSteps, ReplayError> {
     let (pass, conditions) = (&choice.pass, captured.conditions());
@@ -427,12 +423,8 @@ mod tests {
         ## Step 3\n1900.000 300.000 10 40960 0.2 9 1.69 33.66 4.99 41.3\n\
         RND 4K R RND 4096 R 100.00 10 100.0 40960\n";
 
-    type NoFile = std::io::Cursor<Vec<u8>>;
 
-    fn steps_of(
-        source: &StepSource<'_, NoFile>,
-        threshold: &str,
-    ) -> Result<NativeSteps, ReplayError> {
+    fn steps_of(source: &StepSource<'_>, threshold: &str) -> Result<NativeSteps, ReplayError> {
         let threshold = threshold.parse().unwrap();
         NativeSteps::read(source, &StepChoice { threshold, ..StepChoice::default() })
     }
@@ -481,7 +473,7 @@ mod tests {
         let times = |filter: Filter| -> Vec<(u64, u64)> {
             let pass = PassOptions { filter, ..PassOptions::default() };
             let choice = StepChoice { pass, ..StepChoice::default() };
-            let source = StepSource::<NoFile>::Representation(&export);
+            let source = StepSource::Representation(&export);
             let native = NativeSteps::read(&source, &choice).unwrap();
             native.steps.iter().map(|s| (s.at.0 / 1_000_000_000, s.ios_to_play())).collect()
         };
@@ -508,7 +500,7 @@ mod tests {
         let read_filtered = |filter| {
             let pass = PassOptions { filter, ..PassOptions::default() };
             let choice = StepChoice { pass, ..StepChoice::default() };
-            NativeSteps::read::<NoFile>(&StepSource::Representation(&text), &choice)
+            NativeSteps::read(&StepSource::Representation(&text), &choice)
         };
         let from = Filter::default().within(&[(300_000_000_000, u64::MAX)]);
         let native = read_filtered(from).unwrap();

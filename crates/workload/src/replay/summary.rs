@@ -14,7 +14,6 @@ use steadfast_domain::hex::to_hex;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_domain::script::{OpCounts, ReplayOmissions};
 use steadfast_domain::{Bytes, DueIo, IoEvent, IoOp, Nanos, Op};
-use steadfast_tracefile::TraceMedium;
 use steadfast_tracefile::batch::Batch;
 use steadfast_tracefile::error::TraceError;
 
@@ -76,10 +75,7 @@ pub struct OpSize {
 
 impl Summary {
     /// Plays a script to its end.
-    pub(super) fn play<R: TraceMedium>(
-        mut player: ReplayPlayer<R>,
-        window: usize,
-    ) -> Result<Self, TraceError> {
+    pub(super) fn play(mut player: ReplayPlayer, window: usize) -> Result<Self, TraceError> {
         let mut sums = ScriptSums::new(window);
         while let Some(played) = player.next()? {
             sums.add(&played);

@@ -14,7 +14,7 @@ use steadfast_analysis::pass::PassAccount;
 use steadfast_domain::io_event::flags;
 use steadfast_domain::script::{DueTimeSource, MapRule};
 use steadfast_domain::{CaptureConditions, Layer, Op};
-use steadfast_tracefile::parquet::{Trace, TraceMedium};
+use steadfast_tracefile::parquet::Trace;
 
 /// Maximum number of devices that the error for a choice of several devices names.
 const DEVICES_NAMED: usize = 8;
@@ -53,10 +53,7 @@ impl ReplaySurvey {
     /// # Errors
     /// Returns [`ReplayError::Trace`] if the trace cannot be read, and another variant if no script
     /// can be made of the I/Os.
-    pub(super) fn read<R: TraceMedium>(
-        trace: &Trace<R>,
-        options: &ScriptOptions,
-    ) -> Result<Self, ReplayError> {
+    pub(super) fn read(trace: &Trace, options: &ScriptOptions) -> Result<Self, ReplayError> {
         let mut survey = ReplaySurvey::default();
         let mut ios = options.pass.read(trace, FIELDS);
         while let Some(rows) = ios.next_batch()? {

@@ -44,14 +44,11 @@ fn chosen_by(filter: Filter) -> ScriptOptions {
     ScriptOptions { pass, ..options(LARGE) }
 }
 
-fn prepare(
-    events: &[IoEvent],
-    options: &ScriptOptions,
-) -> Result<TraceScript<Memory>, ReplayError> {
+fn prepare(events: &[IoEvent], options: &ScriptOptions) -> Result<TraceScript, ReplayError> {
     TraceScript::prepare(&captured(events), options)
 }
 
-fn captured(events: &[IoEvent]) -> Captured<Memory> {
+fn captured(events: &[IoEvent]) -> Captured {
     opened(events, CaptureConditions::default()).into()
 }
 
@@ -75,7 +72,7 @@ fn io(issued_ns: u64, op: IoOp, offset: u64, bytes: u32) -> IoEvent {
     IoEvent { issued_ns, response_ns: 1000, op, offset, bytes, ..IoEvent::default() }
 }
 
-fn caveat_text(script: &TraceScript<Memory>, id: &str) -> String {
+fn caveat_text(script: &TraceScript, id: &str) -> String {
     let found = script.caveats().into_iter().find(|caveat| caveat.id == id);
     found.map(|caveat| caveat.text).unwrap_or_default()
 }
@@ -405,7 +402,7 @@ fn a_script_is_of_one_device_at_one_layer() {
         CaptureConditions { devices: vec![device("sda"), device("sdb")], ..Default::default() };
     let mut events = vec![io(0, IoOp::Read, 0, 4096), io(10, IoOp::Read, 0, 4096)];
     events[1].device = 1;
-    let trace = || -> Captured<Memory> { opened(&events, conditions.clone()).into() };
+    let trace = || -> Captured { opened(&events, conditions.clone()).into() };
     let text = TraceScript::prepare(&trace(), &options(LARGE)).err().unwrap().to_string();
     assert!(text.contains("2 devices (sda, sdb)") && text.contains("--device"), "{text}");
     let filter = Filter::default().with_device("sdb", &conditions).unwrap();
@@ -499,12 +496,12 @@ fn two_steps() -> Vec<IoEvent> {
 }
 
 /// The trace of [`two_steps`], which was recorded for three seconds.
-fn trace_of_two_steps() -> Captured<Memory> {
+fn trace_of_two_steps() -> Captured {
     let lasted_ns = 3 * SECOND;
     opened(&two_steps(), CaptureConditions { lasted_ns, ..CaptureConditions::default() }).into()
 }
 
-fn native_steps(captured: &Captured<Memory>, choice: &StepChoice) -> NativeSteps {
+fn native_steps(captured: &Captured, choice: &StepChoice) -> NativeSteps {
     NativeSteps::read(&StepSource::Capture(captured), choice).unwrap()
 }
 
@@ -522,7 +519,7 @@ fn expect_two_steps(native: &NativeSteps) {
     assert!(paced.text.starts_with("1 of 2 capture steps"), "{}", paced.text);
 }
 
-fn step_file(events: &[IoEvent]) -> Captured<Memory> {
+fn step_file(events: &[IoEvent]) -> Captured {
     let conditions = CaptureConditions { step_ns: Some(SECOND), ..CaptureConditions::default() };
     let mut writer = StepWriter::new(Vec::new(), &conditions).unwrap();
     let sum = |event: &IoEvent| StreamInStep::from_io(event, false, SECOND);

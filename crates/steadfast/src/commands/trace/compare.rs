@@ -12,7 +12,6 @@ use crate::terminal;
 use anyhow::Context;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use steadfast_analysis::Captured;
@@ -91,7 +90,7 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
 struct OpenCapture<'a> {
     /// The file named first.
     path: &'a Path,
-    parts: Vec<Captured<File>>,
+    parts: Vec<Captured>,
 }
 
 /// Opens the captures in command-line order. Files of one capture are combined.

@@ -637,7 +637,7 @@ fn export_representation(
 
 fn steps_of(
     opened: &SelectedSource,
-    captured: &Captured<File>,
+    captured: &Captured,
     arguments: &WorkloadExportArguments,
 ) -> anyhow::Result<ReplayRepresentation> {
     let options = StudyOptions {

@@ -8,7 +8,6 @@ use crate::terminal;
 use anyhow::{Context, bail};
 use serde::Serialize;
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use steadfast_analysis::fleet::{
@@ -94,7 +93,7 @@ pub fn merge(arguments: &MergeArguments) -> anyhow::Result<ExitState> {
 /// Returns the files by capture, in order of first appearance.
 fn captures(
     arguments: &FoldArguments,
-    merge: &mut Merge<File>,
+    merge: &mut Merge,
     duplicates: &mut Vec<String>,
 ) -> anyhow::Result<Vec<Vec<FoldInput>>> {
     let mut captures: Vec<Vec<FoldInput>> = Vec::new();
@@ -150,7 +149,7 @@ fn fold_capture(
 }
 
 /// Records a file that cannot be read, and prints a warning.
-fn leave_out(merge: &mut Merge<File>, path: &Path, error: &anyhow::Error) {
+fn leave_out(merge: &mut Merge, path: &Path, error: &anyhow::Error) {
     let reason = error_text(error);
     terminal::warn(&format!("omitted: {reason}"));
     let bytes = std::fs::metadata(path).ok().map(|metadata| metadata.len());
@@ -172,11 +171,7 @@ fn name_with_parent(path: &Path) -> String {
 }
 
 /// Writes the file and returns its content.
-fn write(
-    merge: Merge<File>,
-    duplicates: Vec<String>,
-    output: NewFile,
-) -> anyhow::Result<FoldContent> {
+fn write(merge: Merge, duplicates: Vec<String>, output: NewFile) -> anyhow::Result<FoldContent> {
     let content = FoldContent::new(&merge, duplicates, &output.path());
     if content.captures == 0 && content.left_out.is_empty() {
         return Err(misuse("there is no capture to fold"));
@@ -211,7 +206,7 @@ fn finish(content: &FoldContent, json: bool, accept_damage: bool) -> anyhow::Res
 }
 
 impl FoldContent {
-    fn new(merge: &Merge<File>, twice: Vec<String>, path: &Path) -> Self {
+    fn new(merge: &Merge, twice: Vec<String>, path: &Path) -> Self {
         let hosts: BTreeSet<_> =
             merge.captures().map(|one| one.conditions.host.as_deref()).collect();
         let sum = |of: fn(&Member) -> u64| merge.captures().map(of).sum();

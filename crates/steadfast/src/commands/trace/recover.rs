@@ -6,7 +6,6 @@ use crate::filtered_capture::named;
 use crate::output_files::OutputRule;
 use crate::terminal;
 use anyhow::Context;
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use steadfast_analysis::Captured;
@@ -33,7 +32,7 @@ fn from(arguments: &RecoverArguments) -> String {
     named(arguments.files.first().map_or(Path::new(""), |path| path), arguments.files.len())
 }
 
-fn open(arguments: &RecoverArguments, name: &str) -> anyhow::Result<Captured<File>> {
+fn open(arguments: &RecoverArguments, name: &str) -> anyhow::Result<Captured> {
     let open = |path: &PathBuf| {
         Captured::recover(open_regular(path)?).with_context(|| path.display().to_string())
     };
@@ -42,7 +41,7 @@ fn open(arguments: &RecoverArguments, name: &str) -> anyhow::Result<Captured<Fil
 }
 
 /// Returns the conditions with remarks on what is lost, and prints these on standard error.
-fn with_remarks(captured: &Captured<File>) -> CaptureConditions {
+fn with_remarks(captured: &Captured) -> CaptureConditions {
     let no_end = captured.recovery().map(|recovery| {
         format!(
             "The end of the file was unreadable (the capture was killed, or the file is damaged): \
