@@ -122,7 +122,7 @@ fn fold_of(name: &str, trace: &[u8]) -> Result<Vec<u8>, TraceError> {
     let identity = fingerprint(&mut Cursor::new(trace), name)?;
     let captured = Captured::open(Cursor::new(trace.to_vec()))?;
     let folded = fold(&captured, vec![identity], &PassOptions::default(), &options)?;
-    let mut merge = Merge::<Cursor<Vec<u8>>>::new(&options);
+    let mut merge = Merge::new(&options);
     merge.add(folded)?;
     merge.write(Vec::new())
 }
