@@ -274,8 +274,9 @@ fn a_capture_of_fio_is_scored_against_the_trace_that_its_job_came_from() {
     let score = |aspect: &str| scores.iter().find(|(name, _)| *name == aspect).unwrap().1;
     assert!(score("streams") >= 0.98 && score("sizes") >= 0.98, "{scores:?}");
     assert!(score("read-write") >= 0.9 && score("coverage") >= 0.99, "{scores:?}");
-    // Two drawings of 2,003 gaps differ by 0.043 in one case of twenty; a busy machine adds to it.
-    assert!(score("inter-arrival") >= 0.85, "{scores:?}");
+    // Two drawings of 2,003 exponential gaps differ by 0.043 in one case of twenty; on a busy machine
+    // 0.24 was seen. Equal gaps would differ by 1 - 1/e = 0.63.
+    assert!(score("inter-arrival") >= 0.5, "{scores:?}");
 }
 
 /// Counts and rates stay exact where the weights of streams no longer hold the counts.
