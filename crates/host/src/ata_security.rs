@@ -18,6 +18,17 @@ const UNFREEZE: &str = "the drive's security is frozen, as most BIOSes do at boo
                         machine to RAM and wake it, or unplug and replug the drive while the \
                         machine runs, or disable the freeze lock in the BIOS";
 
+/// States that the section `Security:` of `hdparm -I` has for every drive, each after "not" or a
+/// blank.
+const STATES: [&str; 5] = ["supported", "enabled", "locked", "frozen", "expired:"];
+
+/// Beginnings of lines that `hdparm -I` prints after the section `Security:`. It prints the last or
+/// the one before it for every drive since ATA-5.
+const LATER_LINES: [&str; 4] = [
+    "Logical Unit WWN Device Identifier:", "HW reset results:", "Checksum:",
+    "Integrity word not set",
+];
+
 /// Security state (ACS-4, 4.18) and sanitize commands of a drive. Erase times are the drive's
 /// estimates in minutes; `None` if it gives none.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -39,15 +50,14 @@ impl AtaSecurity {
     /// Reads the state from a drive.
     pub fn read(device: &str, tools: &dyn Tools) -> Result<AtaSecurity, HostError> {
         let output = tools.run(HDPARM, &["-I", device], COMMAND_TIMEOUT)?;
-        if output.contains("Model Number") {
-            return Ok(AtaSecurity::parse(&output));
-        }
-        Err(HostError::not_understood(format!("hdparm -I {device}"), &output))
+        AtaSecurity::parse(&output)
+            .ok_or_else(|| HostError::not_understood(format!("hdparm -I {device}"), &output))
     }
 
     /// Parses the output of `hdparm -I`: the section `Security:` and the starred lines of the
-    /// feature list, which mark enabled features.
-    fn parse(output: &str) -> AtaSecurity {
+    /// feature list, which mark enabled features. Returns `None` if the state of the drive is not
+    /// in the output, unless the drive lacks the feature set.
+    fn parse(output: &str) -> Option<AtaSecurity> {
         let feature = |name: &str| {
             output.lines().any(|line| line.trim_start().starts_with('*') && line.contains(name))
         };
@@ -58,17 +68,24 @@ impl AtaSecurity {
             sanitize_overwrite: sanitize && feature("OVERWRITE_EXT"),
             ..AtaSecurity::default()
         };
-        let section = output.lines().skip_while(|line| !line.starts_with("Security:")).skip(1);
-        let lines = section.take_while(|line| line.starts_with(char::is_whitespace));
-        lines.for_each(|line| security.parse_line(line));
-        security
+        let mut lines = output.lines().skip_while(|line| !line.starts_with("Security:"));
+        if lines.next().is_none() {
+            return lacks_security(output).then_some(security);
+        }
+        let section: Vec<&str> =
+            lines.take_while(|line| line.starts_with(char::is_whitespace)).collect();
+        section.iter().for_each(|line| security.parse_line(line));
+        let is_stated = |state: &str| {
+            section.iter().any(|line| line.split_whitespace().any(|word| word == state))
+        };
+        STATES.into_iter().all(is_stated).then_some(security)
     }
 
     /// Parses a line of the section `Security:`.
     fn parse_line(&mut self, line: &str) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let (is_set, words) = match words.split_first() {
-            Some((&"not", rest)) => (false, rest),
+            Some((&("not" | "(?)"), rest)) => (false, rest),
             _ => (true, words.as_slice()),
         };
         match words {
@@ -118,6 +135,13 @@ impl AtaSecurity {
         };
         Err(why)
     }
+}
+
+/// Returns true if the output of `hdparm -I`, which has no section `Security:`, is that of a drive
+/// without the Security feature set, and not one that is cut off before the section.
+fn lacks_security(output: &str) -> bool {
+    let is_later = |line: &str| LATER_LINES.iter().any(|later| line.starts_with(later));
+    output.lines().any(is_later) && !output.contains("Security Mode feature set")
 }
 
 /// Sets [`PURGE_PASSWORD`] as the user password. The caller must journal this change first.

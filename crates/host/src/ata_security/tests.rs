@@ -39,18 +39,20 @@ pub(crate) const SANITIZE: [&str; 4] = [
 
 #[test]
 fn every_state_of_security_is_read() {
-    let free_drive = AtaSecurity::parse(&free());
+    let parse = |output: &str| AtaSecurity::parse(output).unwrap();
+    let free_drive = parse(&free());
     assert!(free_drive.supported && free_drive.enhanced_erase && !free_drive.enabled);
     assert_eq!((free_drive.erase_minutes, free_drive.enhanced_erase_minutes), (Some(2), Some(8)));
     assert!(!free_drive.frozen && !free_drive.locked && !free_drive.expired);
-    let frozen = AtaSecurity::parse(&identity(&SANITIZE, &security("not", "not", "")));
+    let frozen = parse(&identity(&SANITIZE, &security("not", "not", "")));
     assert!(frozen.frozen && frozen.sanitize_block);
     assert!(frozen.sanitize_crypto && frozen.sanitize_overwrite);
-    let locked = AtaSecurity::parse(&identity(&[], &security("", "", "not")));
+    let locked = parse(&identity(&[], &security("", "", "not")));
     assert!(locked.enabled && locked.locked);
-    assert_eq!(AtaSecurity::parse(&identity(&SANITIZE[1..], "")), AtaSecurity::default());
-    let without = "Security: \n\tnot\tsupported\n\tmore than 508min for SECURITY ERASE UNIT.\n";
-    let parsed = AtaSecurity::parse(without);
+    assert_eq!(parse(&identity(&SANITIZE[1..], "")), AtaSecurity::default());
+    let without = "Security: \n\t(?)\tsupported\n\tnot\tenabled\n\tnot\tlocked\n\tnot\tfrozen\n\tnot\t\
+                   expired: security count\n\tmore than 508min for SECURITY ERASE UNIT.\n";
+    let parsed = parse(without);
     assert!(!parsed.supported);
     assert_eq!((parsed.erase_minutes, parsed.enhanced_erase_minutes), (Some(508), None));
 }
@@ -81,4 +83,25 @@ fn a_locked_drive_is_unlocked_and_a_wrong_password_is_reported() {
     assert!(error.to_string().contains("suspend the machine"), "{error}");
     let tools = Transcript::default().tool_prints(IDENTIFY, &free());
     assert!(!clear_password("/dev/sda", "mine", &tools).unwrap());
+}
+
+/// What is cut off says nothing about the password.
+#[test]
+fn an_output_that_ends_before_the_state_is_refused() {
+    let whole = identity(&["Security Mode feature set"], &security("", "not", "not"));
+    let stated = whole.find("expired:").unwrap() + "expired:".len();
+    for length in (0..whole.len()).filter(|length| whole.is_char_boundary(*length)) {
+        let tools = Transcript::default().tool_prints(IDENTIFY, &whole[..length]);
+        let read = AtaSecurity::read("/dev/sda", &tools);
+        assert_eq!(read.is_ok_and(|security| security.enabled), length >= stated, "{length}");
+    }
+    let tools = Transcript::default().tool_prints(IDENTIFY, &whole[..whole.find("Secu").unwrap()]);
+    let error = clear_password("/dev/sda", "mine", &tools).unwrap_err();
+    assert!(error.to_string().contains("hdparm -I /dev/sda"), "{error}");
+    // A drive that lists the feature set has a section.
+    let listed = identity(&["Security Mode feature set"], "");
+    assert_eq!(AtaSecurity::parse(&listed), None);
+    // QEMU's disk has neither.
+    let lacking = "ATA device\n\tModel Number:       QEMU HARDDISK\nChecksum: correct\n";
+    assert_eq!(AtaSecurity::parse(lacking), Some(AtaSecurity::default()));
 }
