@@ -236,7 +236,7 @@ pub enum HostError {
         /// Status of the completion.
         status: NvmeStatus,
     },
-    /// The kernel did not send an NVMe command.
+    /// The kernel did not send an NVMe command, or gave up waiting for its completion.
     #[error("{path}: cannot send {command}: {source}{}", advice(.path, .source))]
     NvmeCommand {
         /// Node of the controller.
@@ -299,6 +299,26 @@ impl HostError {
     pub(crate) fn not_understood(command: String, output: &str) -> Self {
         let output = output.trim().chars().take(200).collect();
         HostError::ToolFailed { command, how: "its output cannot be parsed".into(), output }
+    }
+
+    /// Returns true if the kernel refused the call for an NVMe command, so that the drive never saw
+    /// the command.
+    pub(crate) fn is_refused_call(&self) -> bool {
+        let HostError::NvmeCommand { source, .. } = self else { return false };
+        let refusals = [libc::EPERM, libc::EACCES, libc::ENOTTY, libc::EINVAL, libc::EOPNOTSUPP];
+        source.raw_os_error().is_some_and(|errno| refusals.contains(&errno))
+    }
+
+    /// Returns true if the device may be erasing although the command that erases it failed with
+    /// this error: its tool may have failed after it had sent the command, and a controller that is
+    /// reset may carry it out.
+    pub(crate) fn may_have_begun(&self) -> bool {
+        match self {
+            HostError::ToolFailed { .. } => true,
+            HostError::NvmeCommand { .. } => !self.is_refused_call(),
+            HostError::NvmeStatus { status, .. } => status.may_have_begun(),
+            _ => false,
+        }
     }
 
     /// Returns the error for a failed system call on a path.

@@ -58,6 +58,13 @@ impl NvmeStatus {
     pub(crate) const fn new(bits: u16) -> Self {
         NvmeStatus(bits & 0x7ff)
     }
+
+    /// Returns true if the controller may be erasing although the command that erases it has this
+    /// status: Sanitize In Progress, Format In Progress, or a status of the path and not of the
+    /// controller.
+    pub(crate) const fn may_have_begun(self) -> bool {
+        matches!(self.0, 0x01d | 0x084 | 0x300..=0x3ff)
+    }
 }
 
 impl fmt::Display for NvmeStatus {

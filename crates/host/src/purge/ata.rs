@@ -138,13 +138,20 @@ impl AtaPurgeCommand {
         let doing = format!("erasing{}", estimate.unwrap_or_default());
         let limit = Duration::from_secs(minutes.unwrap_or(0) * 60 * ESTIMATE_FACTOR).max(LIMIT_MIN);
         let arguments = ["--user-master", "u", option, PURGE_PASSWORD, &self.device];
-        let output = work.run_to_end(HDPARM, &arguments, limit, &doing)?;
-        // A successful erase removes the password.
-        if AtaSecurity::read(&self.device, work.tools)?.enabled {
-            Err(self.failed("the drive did not erase itself: its password is still set", &output))
-        } else {
-            Ok(())
-        }
+        let begun = work.run_to_end(HDPARM, &arguments, limit, &doing);
+        let output = begun.as_ref().cloned().unwrap_or_default();
+        let tools = work.tools;
+        let check = format!("wait until 'hdparm -I {}' prints the security state", self.device);
+        // A drive that erases answers no other command; a successful erase removes the password.
+        let mut query = || {
+            Ok(if AtaSecurity::read(&self.device, tools)?.enabled {
+                let how = "the drive did not erase itself: its password is still set";
+                PurgeState::Failed(self.failed(how, &output))
+            } else {
+                PurgeState::Ended
+            })
+        };
+        work.follow_begun(begun, &doing, &check, &mut query).map(drop)
     }
 
     fn sanitize(&self, options: &[&str], work: &mut PurgeContext<'_>) -> Result<(), HostError> {

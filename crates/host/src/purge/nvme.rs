@@ -251,8 +251,20 @@ impl NvmePurgeCommand {
         work: &mut PurgeContext<'_>,
     ) -> Result<PurgeOutcome, HostError> {
         let result = work.send_to_end(admin, &request.command(FORMAT_TIMEOUT), "formatting");
-        sent_or_by_tool(result, &format_arguments(&self.node, request), |arguments| {
+        let begun = sent_or_by_tool(result, &format_arguments(&self.node, request), |arguments| {
             work.run_to_end(NVME, arguments, FORMAT_TIMEOUT, "formatting")
+        });
+        // A Format without an error has ended.
+        if !begun.as_ref().is_err_and(HostError::may_have_begun) {
+            return begun;
+        }
+        let (node, nsid) = (self.node.path.display(), request.nsid);
+        let check = format!(
+            "wait until 'nvme id-ns {node} --namespace-id={nsid}' reports that nothing remains to be \
+             formatted (fpi)"
+        );
+        work.follow_begun(begun, "formatting", &check, &mut || {
+            format_state(&identify_namespace(admin, nsid)?)
         })
     }
 
@@ -297,7 +309,7 @@ fn sent_or_by_tool(
     by_tool: impl FnOnce(&[&str]) -> Result<String, HostError>,
 ) -> Result<PurgeOutcome, HostError> {
     match sent {
-        Err(error) if is_untaken(&error) => {
+        Err(error) if error.is_refused_call() => {
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
             match by_tool(&arguments) {
                 Err(HostError::ToolMissing { .. }) => Err(error),
@@ -308,11 +320,22 @@ fn sent_or_by_tool(
     }
 }
 
-/// Returns true if the kernel refused the call itself, so that the drive never saw the command.
-fn is_untaken(error: &HostError) -> bool {
-    let HostError::NvmeCommand { source, .. } = error else { return false };
-    let refusals = [libc::EPERM, libc::EACCES, libc::ENOTTY, libc::EINVAL, libc::EOPNOTSUPP];
-    source.raw_os_error().is_some_and(|errno| refusals.contains(&errno))
+/// Returns the state of a Format (FPI; NVM Command Set 1.0, figure 97: supported in bit 7, the
+/// percentage that remains in bits 6:0).
+///
+/// # Errors
+/// The drive does not report it.
+fn format_state(namespace: &ReadPage) -> Result<PurgeState, HostError> {
+    match namespace.count(&namespace::FPI) {
+        Some(0x80) => Ok(PurgeState::Ended),
+        Some(progress) if progress & 0x80 != 0 => {
+            Ok(PurgeState::Running(Some(100.0 - (progress & 0x7f) as f64)))
+        }
+        _ => Err(HostError::Unclear {
+            what: "progress of the format".to_owned(),
+            why: "the namespace does not report it (FPI)".to_owned(),
+        }),
+    }
 }
 
 fn format_arguments(node: &NvmeNode, request: &FormatRequest) -> Vec<String> {

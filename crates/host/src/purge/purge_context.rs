@@ -122,7 +122,7 @@ impl PurgeContext<'_> {
         check: &str,
         query: &mut dyn FnMut() -> Result<PurgeState, HostError>,
     ) -> Result<T, HostError> {
-        let is_unclear = matches!(begun, Err(HostError::ToolFailed { .. }));
+        let is_unclear = begun.as_ref().is_err_and(HostError::may_have_begun);
         if begun.is_err() && !is_unclear {
             return begun;
         }

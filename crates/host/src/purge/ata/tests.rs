@@ -115,6 +115,29 @@ fn an_erase_that_fails_leaves_the_password_to_be_cleared() {
     assert!(tools.is_over());
 }
 
+/// The kernel may have given up waiting for the drive.
+#[test]
+fn an_erase_whose_tool_failed_is_awaited() {
+    let rig = rig();
+    let wanted =
+        PurgeOptions { failed: PurgeFailure::Continue, ..options(PurgeMethod::AtaSecurityErase) };
+    let begun = || {
+        Transcript::default()
+            .tool_prints(IDENTIFY, &free())
+            .tool_prints(SET, "")
+            .tool_prints(IDENTIFY, &with_password())
+            .tool_fails(ERASE, 5, "SECURITY_ERASE: Input/output error")
+    };
+    let busy = "\n/dev/sda:\nSG_IO: bad/missing sense data\n";
+    let tools = begun().tool_prints(IDENTIFY, busy).tool_prints(IDENTIFY, &free());
+    let done = rig.succeeded(&wanted, &tools);
+    assert!(done.failed.unwrap().contains("SECURITY_ERASE: Input/output error"));
+    let tools = (0..=60).fold(begun(), |tools, _| tools.tool_prints(IDENTIFY, busy));
+    let error = rig.refused(&wanted, &tools);
+    assert!(matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");
+    assert!(error.to_string().contains("wait until 'hdparm -I "), "{error}");
+}
+
 #[test]
 fn a_frozen_drive_is_sanitized_by_auto_and_followed() {
     let rig = rig();

@@ -313,6 +313,58 @@ fn a_sanitize_that_the_kernel_does_not_take_is_sent_by_the_tool() {
     assert_eq!((done.blank, done.remark.as_str()), (Some(true), "commanded by /usr/sbin/nvme"));
 }
 
+/// The tool may fail after it has sent the command, and the kernel may reset the controller.
+#[test]
+fn a_sanitize_that_began_although_its_command_failed_is_awaited() {
+    let rig = rig();
+    let wanted =
+        PurgeOptions { failed: PurgeFailure::Continue, ..options(PurgeMethod::NvmeSanitizeBlock) };
+    const TOOL: &str = "nvme sanitize /dev/nvme0n1 --sanact=2 --ause";
+    let begun: [(&str, fn(Transcript) -> Transcript); 4] = [
+        ("no answer", |tools| {
+            tools.nvme_call_fails(SANITIZE, libc::EPERM).tool_fails(TOOL, 9, "no answer")
+        }),
+        ("Interrupted", |tools| tools.nvme_call_fails(SANITIZE, libc::EINTR)),
+        ("Command Aborted By Host", |tools| tools.nvme_fails(SANITIZE, 0x371)),
+        ("Sanitize In Progress", |tools| tools.nvme_fails(SANITIZE, 0x01d)),
+    ];
+    for (why, fail) in begun {
+        let begun = || fail(identified_twice(2, 0, 7));
+        let tools = begun().nvme_returns(LOG, log(32_768, 2)).nvme_returns(LOG, log(65_535, 1));
+        let mut observer = PurgeObserver::default();
+        let done = rig.purged(&wanted, &mut observer, &tools).unwrap();
+        assert_eq!(observer.reported, [("sanitizing".to_owned(), Some(50.0))]);
+        let failed = done.failed.unwrap();
+        assert!(failed.contains(why), "{failed}");
+        let lost = (0..=60).fold(begun(), |tools, _| tools.nvme_call_fails(LOG, libc::ENODEV));
+        let error = rig.refused(&wanted, &lost);
+        assert!(matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");
+    }
+}
+
+#[test]
+fn a_format_that_may_run_although_its_command_failed_is_awaited() {
+    let rig = rig();
+    let wanted =
+        PurgeOptions { failed: PurgeFailure::Continue, ..options(PurgeMethod::NvmeFormat) };
+    let begun = || identified_twice(2, 0, 0).nvme_call_fails(FORMAT, libc::EINTR);
+    let formatting = |progress: u8| {
+        let mut bytes = namespace(0, 0);
+        bytes[32] = progress;
+        bytes
+    };
+    let tools =
+        begun().nvme_returns(ID_NS, formatting(0x80 | 60)).nvme_returns(ID_NS, formatting(0x80));
+    let mut observer = PurgeObserver::default();
+    let done = rig.purged(&wanted, &mut observer, &tools).unwrap();
+    assert_eq!(observer.reported.last(), Some(&("formatting".to_owned(), Some(40.0))));
+    assert!(done.failed.unwrap().contains("cannot send Format NVM: Interrupted"));
+    let silent = (0..=60).fold(begun(), |tools, _| tools.nvme_returns(ID_NS, namespace(0, 0)));
+    let error = rig.refused(&wanted, &silent);
+    assert!(matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");
+    assert!(error.to_string().contains("nvme id-ns"), "{error}");
+}
+
 #[test]
 fn a_failed_or_abandoned_sanitize_is_told_from_one_that_ended() {
     for (status, stopped, wanted) in [
