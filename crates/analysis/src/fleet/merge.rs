@@ -13,34 +13,23 @@ use steadfast_tracefile::cube_file::{CubeColumns, CubeFile, CubeWriter};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::{OmittedFile, SharedMedium, footer, is_same_capture};
 
-enum AdmittedCells {
-    /// A capture folded by this process.
-    Memory(CubeFile),
-    /// A fold file and its name.
-    FoldFile(CubeFile, Rc<str>),
+struct AdmittedCapture {
+    member: Member,
+    cube: CubeFile,
+    /// Name of the fold file that holds the capture; `None` if this process folded it.
+    file: Option<Rc<str>>,
 }
 
 /// Folded captures to be written as one fold file.
+#[derive(Default)]
 pub struct Merge {
     options: Option<FoldOptions>,
-    captures: Vec<(Member, AdmittedCells)>,
+    captures: Vec<AdmittedCapture>,
     /// Index of the capture that a file belongs to, by the digest of the file.
     capture_by_digest: BTreeMap<String, usize>,
     /// Index of a capture by its ID, if it has one.
     capture_by_id: BTreeMap<String, usize>,
     left_out: BTreeSet<OmittedFile>,
-}
-
-impl Default for Merge {
-    fn default() -> Self {
-        Merge {
-            options: None,
-            captures: Vec::new(),
-            capture_by_digest: BTreeMap::new(),
-            capture_by_id: BTreeMap::new(),
-            left_out: BTreeSet::new(),
-        }
-    }
 }
 
 impl Merge {
@@ -54,7 +43,7 @@ impl Merge {
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if another fold of a part of the same capture was added.
     pub fn add(&mut self, folded: Folded) -> Result<Option<String>, TraceError> {
-        self.admit(folded.member, AdmittedCells::Memory(folded.cube))
+        self.admit(AdmittedCapture { member: folded.member, cube: folded.cube, file: None })
     }
 
     /// Adds all captures of a fold file. Returns a message for each duplicate, which is ignored.
@@ -78,7 +67,8 @@ impl Merge {
         let name: Rc<str> = Rc::from(name);
         let mut duplicates = Vec::new();
         for (member, cube) in description.captures.into_iter().zip(cubes) {
-            duplicates.extend(self.admit(member, AdmittedCells::FoldFile(cube, Rc::clone(&name)))?);
+            let file = Some(Rc::clone(&name));
+            duplicates.extend(self.admit(AdmittedCapture { member, cube, file })?);
         }
         self.left_out.extend(description.left_out);
         Ok(duplicates)
@@ -91,7 +81,7 @@ impl Merge {
 
     /// Returns the captures so far.
     pub fn captures(&self) -> impl Iterator<Item = &Member> {
-        self.captures.iter().map(|(member, _)| member)
+        self.captures.iter().map(|capture| &capture.member)
     }
 
     /// Returns the files that could not be read.
@@ -113,15 +103,12 @@ impl Merge {
     }
 
     /// Adds a capture. Returns a message if it is a duplicate, which is ignored.
-    fn admit(
-        &mut self,
-        member: Member,
-        cells: AdmittedCells,
-    ) -> Result<Option<String>, TraceError> {
+    fn admit(&mut self, capture: AdmittedCapture) -> Result<Option<String>, TraceError> {
+        let member = &capture.member;
         let with_file =
             member.files.iter().find_map(|file| self.capture_by_digest.get(&file.digest));
         if let Some(&index) = with_file {
-            if is_duplicate(&self.captures[index].0, &member) {
+            if is_duplicate(&self.captures[index].member, member) {
                 return Ok(Some(format!("{} is a duplicate; counted once", member.label())));
             }
             return Err(TraceError::Unsuitable(format!(
@@ -131,7 +118,7 @@ impl Merge {
         }
         let id = member.conditions.part.as_ref().map(|part| part.capture.clone());
         if let Some(&index) = id.as_ref().and_then(|id| self.capture_by_id.get(id)) {
-            let earlier = &self.captures[index].0;
+            let earlier = &self.captures[index].member;
             if is_same_capture(&earlier.conditions, &member.conditions) {
                 return Err(TraceError::Unsuitable(format!(
                     "{} and {} are files of one capture; fold them together: separately, \
@@ -147,7 +134,7 @@ impl Merge {
         for file in &member.files {
             self.capture_by_digest.insert(file.digest.clone(), self.captures.len());
         }
-        self.captures.push((member, cells));
+        self.captures.push(capture);
         Ok(None)
     }
 
@@ -170,23 +157,20 @@ impl Merge {
     pub fn write<W: Write + Send>(mut self, sink: W) -> Result<W, TraceError> {
         let options =
             self.options.ok_or_else(|| TraceError::Unsuitable("no captures to write".into()))?;
-        self.captures.sort_by(|(one, _), (other, _)| one.sort_key().cmp(&other.sort_key()));
-        let columns = self.captures.iter().map(|(member, _)| options.columns(&member.conditions));
+        self.captures.sort_by(|a, b| a.member.sort_key().cmp(&b.member.sort_key()));
+        let columns = self.captures.iter().map(|one| options.columns(&one.member.conditions));
         let single_ios = CubeColumns { busy: true, single_ios: true, ..CubeColumns::default() };
         let columns = columns.fold(single_ios, CubeColumns::and);
         let of_all = CaptureConditions::default();
         let mut writer = CubeWriter::fold(sink, columns, options.step_ns, &of_all)?;
         let mut captures = Vec::with_capacity(self.captures.len());
-        for (member, cells) in self.captures {
-            match cells {
-                AdmittedCells::Memory(cube) => append_all(&mut writer, &cube)?,
-                AdmittedCells::FoldFile(cube, name) => {
-                    append_all(&mut writer, &cube).map_err(|error| match error {
-                        // The output's error, not that of the file that is read.
-                        TraceError::Encode(_) => error,
-                        error => TraceError::Unsuitable(format!("{name}: {error}")),
-                    })?
-                }
+        for AdmittedCapture { member, cube, file } in self.captures {
+            for number in 0..cube.groups() {
+                writer.append(&cube, number).map_err(|error| match (error, &file) {
+                    // The output's error, not that of the file that is read.
+                    (error @ TraceError::Encode(_), _) | (error, None) => error,
+                    (error, Some(name)) => TraceError::Unsuitable(format!("{name}: {error}")),
+                })?;
             }
             captures.push(member);
         }
@@ -218,11 +202,4 @@ fn describe(options: &FoldOptions) -> String {
         with(dimensions.files),
         options.window
     )
-}
-
-fn append_all<W: Write + Send>(
-    writer: &mut CubeWriter<W>,
-    cube: &CubeFile,
-) -> Result<(), TraceError> {
-    (0..cube.groups()).try_for_each(|number| writer.append(cube, number))
 }

@@ -46,9 +46,7 @@ fn written() -> Vec<u8> {
     writer.finish(&conditions()).unwrap()
 }
 
-type StepFile = Captured;
-
-fn open(bytes: Vec<u8>) -> StepFile {
+fn open(bytes: Vec<u8>) -> Captured {
     Captured::open(Cursor::new(bytes)).unwrap()
 }
 
@@ -56,11 +54,11 @@ fn passing(filter: &Filter) -> PassOptions {
     PassOptions { filter: filter.clone(), ..PassOptions::default() }
 }
 
-fn streams(file: &StepFile, filter: &Filter) -> StreamTable {
+fn streams(file: &Captured, filter: &Filter) -> StreamTable {
     file.streams(&passing(filter)).unwrap().found
 }
 
-fn steps(file: &StepFile, width_ns: u64) -> BTreeMap<u64, CaptureStep> {
+fn steps(file: &Captured, width_ns: u64) -> BTreeMap<u64, CaptureStep> {
     file.steps(&PassOptions::default(), Some(width_ns)).unwrap().found.steps.iter().collect()
 }
 
@@ -92,7 +90,7 @@ fn buckets(ns: u64, ios: u64) -> Vec<(u16, u64)> {
 }
 
 /// Returns a file of 1,000 reads of 1 to 1,000 us, of which `in_histogram` are in the histogram.
-fn with_histogram(in_histogram: u64) -> StepFile {
+fn with_histogram(in_histogram: u64) -> Captured {
     let mut writer = StepWriter::new(Vec::new(), &conditions()).unwrap();
     let one = |us: u64| StreamInStep {
         response_max_ns: us * 1000,
@@ -151,7 +149,7 @@ fn layers_are_separate_and_a_file_without_them_is_of_the_block_layer() {
     let mut writer = StepWriter::new(Vec::new(), &conditions()).unwrap();
     writer.add(&[block.clone(), files, block]);
     let bytes = writer.finish(&conditions()).unwrap();
-    let ios = |file: &StepFile, layer| {
+    let ios = |file: &Captured, layer| {
         streams(file, &Filter { layer, ..Filter::default() }).total().count()
     };
     let file = open(bytes.clone());
@@ -173,7 +171,7 @@ fn layers_are_separate_and_a_file_without_them_is_of_the_block_layer() {
 }
 
 /// Returns a finished copy of all that is readable, and the number of its I/Os.
-fn recovered(file: &StepFile) -> (Vec<u8>, u64) {
+fn recovered(file: &Captured) -> (Vec<u8>, u64) {
     let (copy, copied) = file.copy(Vec::new(), || file.conditions().clone()).unwrap();
     (copy, copied.ios)
 }
@@ -194,7 +192,7 @@ fn a_recovered_file_is_complete_and_equal() {
     let (whole, ios) = recovered(&damaged);
     let whole = open(whole);
     assert_eq!((whole.recovery(), ios), (None, 1008));
-    let table = |file: &StepFile| format!("{:?}", streams(file, &Filter::default()));
+    let table = |file: &Captured| format!("{:?}", streams(file, &Filter::default()));
     assert_eq!(table(&whole), table(&damaged));
     let figures = streams(&whole, &Filter::default());
     let read = figures.get(StreamKey { op: IoOp::Read, sequential: false, bytes: 4096 }).unwrap();
@@ -204,7 +202,7 @@ fn a_recovered_file_is_complete_and_equal() {
 #[test]
 fn a_file_cut_anywhere_is_read_and_recovered_as_far_as_it_goes() {
     let whole = written();
-    let ios = |file: &StepFile| streams(file, &Filter::default()).total().count();
+    let ios = |file: &Captured| streams(file, &Filter::default()).total().count();
     let mut seen = Vec::new();
     for length in 0..whole.len() {
         let Ok(file) = Captured::open(Cursor::new(whole[..length].to_vec())) else { continue };

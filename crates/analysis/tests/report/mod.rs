@@ -17,13 +17,11 @@ use steadfast_tracefile::observed_time::ObservedTime;
 
 const HOUR: u64 = 3600 * SECOND;
 
-type ReportCapture = Captured;
-
-fn captured(events: &[IoEvent], conditions: CaptureConditions) -> ReportCapture {
+fn captured(events: &[IoEvent], conditions: CaptureConditions) -> Captured {
     super::opened(events, conditions).into()
 }
 
-fn report(captured: &ReportCapture, options: &StudyOptions) -> Findings {
+fn report(captured: &Captured, options: &StudyOptions) -> Findings {
     findings(&Study::read(captured, options).unwrap(), "test")
 }
 
@@ -39,7 +37,7 @@ fn column(table: &Table, name: &str) -> Vec<f64> {
 
 /// Returns a capture of `hours` hours of a server whose clock is set back by an hour in the first
 /// night.
-fn days(hours: u64) -> (ReportCapture, CaptureClock) {
+fn days(hours: u64) -> (Captured, CaptureClock) {
     let events: Vec<IoEvent> = SyntheticServer::new(hours * 36, 50)
         .map(|event| IoEvent { issued_ns: event.issued_ns * 100, ..event })
         .collect();
@@ -110,7 +108,7 @@ fn who() -> (Vec<IoEvent>, CaptureConditions) {
 }
 
 /// Returns the groups that `trace groups` prints.
-fn grouped(captured: &ReportCapture, facet: Facet, layer: Layer) -> Vec<GroupFigures> {
+fn grouped(captured: &Captured, facet: Facet, layer: Layer) -> Vec<GroupFigures> {
     let mut groups = Groups::by(&[facet]);
     let filter = Filter { layer: Some(layer), ..Filter::default() };
     captured.run(&PassOptions { filter, ..PassOptions::default() }, &mut [&mut groups]).unwrap();

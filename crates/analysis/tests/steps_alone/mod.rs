@@ -20,8 +20,6 @@ use steadfast_tracefile::{Fields, NotRecorded, StepWriter, TraceError};
 
 const SECONDS: u64 = 80;
 
-type StepsCapture = Captured;
-
 /// The rows that a capture of steps records, made from single I/Os or read back.
 #[derive(Default)]
 pub struct StepRows(pub Vec<StreamInStep>);
@@ -68,11 +66,11 @@ impl Fold for StepRows {
     }
 }
 
-fn both() -> (StepsCapture, StepsCapture) {
+fn both() -> (Captured, Captured) {
     both_of(server(SECONDS))
 }
 
-fn both_of(trace: StepsCapture) -> (StepsCapture, StepsCapture) {
+fn both_of(trace: Captured) -> (Captured, Captured) {
     let mut rows = StepRows::default();
     trace.run(&PassOptions::default(), &mut [&mut rows]).unwrap();
     let mut conditions = synthetic::conditions(SECONDS);

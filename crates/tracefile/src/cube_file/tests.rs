@@ -72,21 +72,19 @@ fn host() -> CaptureConditions {
     }
 }
 
-type Memory = CubeFile;
-
 fn fold(columns: CubeColumns) -> CubeWriter<Vec<u8>> {
     CubeWriter::fold(Vec::new(), columns, STEP_NS, &host()).unwrap()
 }
 
 /// Opens a file, with the number of places at which it is damaged.
-fn open(bytes: Vec<u8>) -> Result<(Memory, usize), TraceError> {
+fn open(bytes: Vec<u8>) -> Result<(CubeFile, usize), TraceError> {
     let source = SharedMedium::new(Cursor::new(bytes))?;
     let Footer { groups, conditions, recovery, mut damaged, .. } = footer(&source)?;
     let file = CubeFile::new(source, groups, conditions.as_ref(), &mut damaged)?;
     Ok((file, damaged.len() + usize::from(recovery.is_some())))
 }
 
-fn whole(bytes: Vec<u8>) -> Memory {
+fn whole(bytes: Vec<u8>) -> CubeFile {
     let (file, damaged) = open(bytes).unwrap();
     assert_eq!(damaged, 0);
     file
@@ -175,7 +173,7 @@ fn appended_row_groups_are_the_same_bytes_as_written_ones() {
     let mut writer = fold(narrow);
     cells().into_iter().for_each(|cell| writer.add(cell).unwrap());
     let one = whole(writer.finish_fold(&()).unwrap());
-    let append = |file: &Memory| {
+    let append = |file: &CubeFile| {
         let mut writer = fold(EVERY);
         writer.append(file, 0).unwrap();
         writer.append(file, 0).unwrap();

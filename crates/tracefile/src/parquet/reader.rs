@@ -207,23 +207,50 @@ impl Trace {
     pub fn batches(&self, fields: Fields) -> TraceBatches<'_> {
         TraceBatches::new(TraceRef::Borrowed(self), fields)
     }
+
+    /// Returns the number of row groups.
+    pub fn group_count(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Returns the number of rows of the largest row group.
+    pub fn largest_group(&self) -> usize {
+        self.groups.iter().map(|group| group.rows).max().unwrap_or(0)
+    }
+
+    /// Appends all events of a row group to `batch`. If its checksum does not match, appends
+    /// nothing and returns the damage, which the caller records with [`Self::record_damage`].
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Io`] if the medium fails, or [`TraceError::Damaged`] if a column
+    /// cannot be read or decoded.
+    pub fn read_group(
+        &self,
+        number: usize,
+        fields: Fields,
+        batch: &mut Batch,
+    ) -> Result<Result<(), Damage>, TraceError> {
+        match OpenGroup::open(self, number, fields)? {
+            Ok(mut open) if open.left > 0 => open.read(open.left, batch).map(|_| Ok(())),
+            Ok(_) => Ok(Ok(())),
+            Err(damage) => Ok(Err(damage)),
+        }
+    }
+
+    /// Records that a row group was found damaged.
+    pub fn record_damage(&self, number: usize, damage: Damage) {
+        let found = self.found_damaged.lock();
+        found.unwrap_or_else(PoisonError::into_inner).insert(number, damage);
+    }
 }
 
 /// A reference to a trace, borrowed or shared.
+#[derive(Clone)]
 pub enum TraceRef<'t> {
     /// A reference that borrows from the owner of the trace.
     Borrowed(&'t Trace),
     /// A reference that shares the ownership of the trace.
     Shared(Arc<Trace>),
-}
-
-impl Clone for TraceRef<'_> {
-    fn clone(&self) -> Self {
-        match self {
-            TraceRef::Borrowed(trace) => TraceRef::Borrowed(trace),
-            TraceRef::Shared(trace) => TraceRef::Shared(Arc::clone(trace)),
-        }
-    }
 }
 
 impl Deref for TraceRef<'_> {
@@ -351,43 +378,6 @@ impl<'t> TraceBatches<'t> {
             Some(open) if open.left > 0 => self.group - 1,
             _ => self.group,
         }
-    }
-}
-
-impl Trace {
-    /// Returns the number of row groups.
-    pub fn group_count(&self) -> usize {
-        self.groups.len()
-    }
-
-    /// Returns the number of rows of the largest row group.
-    pub fn largest_group(&self) -> usize {
-        self.groups.iter().map(|group| group.rows).max().unwrap_or(0)
-    }
-
-    /// Appends all events of a row group to `batch`. If its checksum does not match, appends
-    /// nothing and returns the damage, which the caller records with [`Self::record_damage`].
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Io`] if the medium fails, or [`TraceError::Damaged`] if a column
-    /// cannot be read or decoded.
-    pub fn read_group(
-        &self,
-        number: usize,
-        fields: Fields,
-        batch: &mut Batch,
-    ) -> Result<Result<(), Damage>, TraceError> {
-        match OpenGroup::open(self, number, fields)? {
-            Ok(mut open) if open.left > 0 => open.read(open.left, batch).map(|_| Ok(())),
-            Ok(_) => Ok(Ok(())),
-            Err(damage) => Ok(Err(damage)),
-        }
-    }
-
-    /// Records that a row group was found damaged.
-    pub fn record_damage(&self, number: usize, damage: Damage) {
-        let found = self.found_damaged.lock();
-        found.unwrap_or_else(PoisonError::into_inner).insert(number, damage);
     }
 }
 

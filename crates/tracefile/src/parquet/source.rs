@@ -17,16 +17,11 @@ pub trait TraceMedium: Read + Seek + Send + 'static {}
 impl<M: Read + Seek + Send + 'static> TraceMedium for M {}
 
 /// A medium shared by several column readers.
+#[derive(Clone)]
 pub struct SharedMedium {
     medium: Arc<Mutex<dyn TraceMedium>>,
     /// Length in bytes.
     pub length: u64,
-}
-
-impl Clone for SharedMedium {
-    fn clone(&self) -> Self {
-        SharedMedium { medium: Arc::clone(&self.medium), length: self.length }
-    }
 }
 
 impl SharedMedium {

@@ -423,7 +423,6 @@ mod tests {
         ## Step 3\n1900.000 300.000 10 40960 0.2 9 1.69 33.66 4.99 41.3\n\
         RND 4K R RND 4096 R 100.00 10 100.0 40960\n";
 
-
     fn steps_of(source: &StepSource<'_>, threshold: &str) -> Result<NativeSteps, ReplayError> {
         let threshold = threshold.parse().unwrap();
         NativeSteps::read(source, &StepChoice { threshold, ..StepChoice::default() })

@@ -25,8 +25,6 @@ use steadfast_workload::replay::{
 };
 use steadfast_workload::workload_file::IoTotals;
 
-type Memory = Cursor<Vec<u8>>;
-
 const TIB: u64 = 1 << 40;
 const MIB: u64 = 1 << 20;
 const SECOND: u64 = 1_000_000_000;
@@ -638,7 +636,7 @@ fn a_read_error_while_playing_is_an_error_of_the_script() {
 
 /// A medium that fails after `reads_left` reads.
 struct FailingMedium {
-    bytes: Memory,
+    bytes: Cursor<Vec<u8>>,
     reads_left: Arc<std::sync::atomic::AtomicUsize>,
 }
 
