@@ -3,7 +3,7 @@
 use serde_json::json;
 use std::collections::{BTreeSet, VecDeque};
 use steadfast_domain::power_cut::PowerLossBehavior;
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 
 /// Number of writes in the cache of a drive that ignores flushes.
 const CACHED_WRITES_MAX: usize = 64;

@@ -1,7 +1,7 @@
 //! A [`Step`]: a load and its position in a procedure.
 
 use crate::io_control::LoadGroup;
-pub use crate::random_bits::mix64;
+use crate::random_bits::mix64;
 use crate::script::ScriptLoad;
 use crate::stimulus::{IoStream, Stimulus};
 use crate::units::Nanos;

@@ -1,6 +1,6 @@
 //! Pseudo-random choices, reproducible by seed.
 
-use steadfast_domain::step::mix64;
+use steadfast_domain::random_bits::mix64;
 
 /// A source of choices.
 #[derive(Debug, Clone)]
