@@ -1,5 +1,6 @@
 //! A [`ContentSample`]: how far the data that a host wrote can be compressed and deduplicated.
 
+use crate::text::grouped;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -95,11 +96,13 @@ impl fmt::Display for Share {
 
 impl fmt::Display for ContentSample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} written blocks of 4 KiB (1 in {}) read back", self.blocks, self.every)?;
+        let (blocks, every) = (grouped(self.blocks), grouped(self.every));
+        write!(f, "{blocks} written blocks of 4 KiB (1 in {every}) read back")?;
         if self.passed_over == 0 && self.unreadable == 0 {
             return Ok(());
         }
-        write!(f, ", {} passed over, {} unreadable", self.passed_over, self.unreadable)
+        let (passed_over, unreadable) = (grouped(self.passed_over), grouped(self.unreadable));
+        write!(f, ", {passed_over} passed over, {unreadable} unreadable")
     }
 }
 
@@ -109,10 +112,10 @@ mod tests {
 
     #[test]
     fn a_content_sample_lists_its_omissions() {
-        let sample = ContentSample { every: 7, blocks: 101, ..ContentSample::default() };
-        assert_eq!(sample.to_string(), "101 written blocks of 4 KiB (1 in 7) read back");
-        let text = ContentSample { passed_over: 3, ..sample }.to_string();
-        assert!(text.ends_with("read back, 3 passed over, 0 unreadable"), "{text}");
+        let sample = ContentSample { every: 7, blocks: 10_007, ..ContentSample::default() };
+        assert_eq!(sample.to_string(), "10,007 written blocks of 4 KiB (1 in 7) read back");
+        let text = ContentSample { passed_over: 3001, ..sample }.to_string();
+        assert!(text.ends_with("read back, 3,001 passed over, 0 unreadable"), "{text}");
         assert_eq!(sample.compression_ratio(), None);
     }
 

@@ -141,7 +141,7 @@ pub(super) fn working_set_facts(study: &Study, set: &DeviceWorkingSet) -> Facts 
         .with(Setting::outcome("Working set of writes", estimated_size(figures.written_bytes)))
         .with(Setting::outcome("Accesses per touched block, average", times_text(figures.reuse)))
         .with(Setting::outcome("Writes per written block, average", times_text(figures.rewrite)))
-        .with(Setting::outcome(&granules, figures.granules_touched.to_string()))
+        .with(Setting::outcome(&granules, grouped(figures.granules_touched)))
         .rows(hottest)
 }
 
