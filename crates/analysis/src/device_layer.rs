@@ -54,3 +54,8 @@ pub fn device_name(conditions: &CaptureConditions, device: u16) -> String {
     let name = named.map(|device| device.name.clone()).filter(|name| !name.is_empty());
     name.unwrap_or_else(|| format!("device {device}"))
 }
+
+/// Returns the names of all devices in the conditions.
+pub fn device_names(conditions: &CaptureConditions) -> impl Iterator<Item = String> {
+    (0u16..).zip(&conditions.devices).map(|(device, _)| device_name(conditions, device))
+}

@@ -1,5 +1,6 @@
 //! The header of a capture's report.
 
+use crate::device_layer::device_names;
 use crate::questions::study::Study;
 use crate::questions::totals::StudyOptions;
 use steadfast_domain::findings::{FormBlock, FormHeader, FormSubject, Origin, Setting};
@@ -39,11 +40,12 @@ fn server_rows(conditions: &CaptureConditions) -> Vec<Setting> {
 }
 
 fn storage_rows(conditions: &CaptureConditions) -> Vec<Setting> {
-    let devices = conditions.devices.iter().take(DEVICES_NAMED).map(|device| {
+    let named = device_names(conditions).zip(&conditions.devices);
+    let devices = named.take(DEVICES_NAMED).map(|(name, device)| {
         let facts =
             [device.model.clone(), device.serial.clone(), device.capacity.map(|c| c.to_string())];
         let facts: Vec<String> = facts.into_iter().flatten().collect();
-        Setting::identity(&device.name, facts.join(", "))
+        Setting::identity(&name, facts.join(", "))
     });
     let further = conditions.devices.len().saturating_sub(DEVICES_NAMED);
     let further = (further > 0)

@@ -389,7 +389,7 @@ fn fill_hit_map(
             (0..map.steps).map(|step| (at(step), value(range, step))).collect();
         any |= points.iter().any(|(_, value)| value.is_some());
         let percent = range as f64 * 100.0 / map.ranges as f64;
-        plot = plot.with(Series::new(format!("{percent:.1} %"), Stroke::Measured, points));
+        plot = plot.with(Series::new(format!("{percent:.1}"), Stroke::Measured, points));
     }
     any.then_some(plot)
 }
@@ -640,7 +640,7 @@ pub(super) fn sides(study: &Study) -> Vec<Plot> {
         plot("sides-mbs", "Throughput", "MB/s", &|side, name| {
             side.rate(name, |step| Bytes(step.transferred_bytes()).as_mb())
         }),
-        plot("sides-response", "Average response time", "ms", &|side, name| {
+        plot("sides-response", "Average response time", "Response time (ms)", &|side, name| {
             side.line(name, |step| response_ms(step.times.response_mean()))
         }),
         plot("sides-depth", "Average queue depth", "I/Os", &|side, name| {

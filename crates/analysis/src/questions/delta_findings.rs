@@ -1,6 +1,7 @@
 //! A comparison of two captures, before and after, as the findings of a report.
 
 use crate::columns::{heads, table_row};
+use crate::device_layer::device_names;
 use crate::questions::delta::{Delta, TimeAlignment};
 use sha2::{Digest, Sha256};
 use steadfast_domain::findings::{
@@ -88,8 +89,7 @@ const RULES: &str = "Rates are I/Os and bytes per second of observed time. Chang
 fn header(compared: &CaptureComparison<'_>) -> FormHeader {
     let block = |title: &str, at: usize| {
         let conditions = compared.conditions[at];
-        let names = conditions.devices.iter().map(|device| device.name.clone());
-        let mut devices: Vec<String> = names.take(DEVICES_NAMED).collect();
+        let mut devices: Vec<String> = device_names(conditions).take(DEVICES_NAMED).collect();
         let more = conditions.devices.len() - devices.len();
         if more > 0 {
             devices.push(format!("and {more} more"));

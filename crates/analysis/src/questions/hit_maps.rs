@@ -2,6 +2,7 @@
 //! and the streams, the second counts.
 
 use crate::captured::{Captured, PassResult};
+use crate::device_layer::device_name;
 use crate::fold::Fold;
 use crate::pass::PassOptions;
 use crate::questions::cumulative::{CumulativeWorkload, Threshold};
@@ -128,10 +129,10 @@ fn check_counted(
         device.capacity.is_none() && pass.filter.keeps_device(*number)
     };
     match devices.iter().zip(0u16..).find(is_without_size) {
-        Some((device, _)) => refuse(format!(
+        Some((_, number)) => refuse(format!(
             "the size of {} is unknown, so its LBA ranges have no addresses; choose other devices \
              with --device",
-            device.name
+            device_name(captured.conditions(), number)
         )),
         None => Ok(()),
     }

@@ -4,13 +4,14 @@
 
 use crate::annotate::sequential::DepthSource;
 use crate::captured::Captured;
+use crate::device_layer::device_names;
 use crate::fold::Fold;
 use crate::pass::{PassAccount, PassOptions};
 use crate::questions::quality::Completeness;
 use crate::questions::remedies::{remark_remedy, unseen_remedy};
 use crate::sums::content_of_part::PartContent;
 use steadfast_domain::caveats as ids;
-use steadfast_domain::io_event::{CapturedDevice, Share};
+use steadfast_domain::io_event::Share;
 use steadfast_domain::text::counted;
 use steadfast_domain::{CaptureConditions, Caveat, CaveatKind, Layer, Nanos};
 use steadfast_tracefile::error::TraceError;
@@ -283,13 +284,9 @@ impl Evidence {
     }
 
     fn sizes_unknown(&self) -> Option<Caveat> {
-        let devices = &self.conditions.devices;
-        let unknown = devices.iter().filter(|device| device.capacity.is_none());
-        let name = |device: &CapturedDevice| match device.name.as_str() {
-            "" => "a device without a name".to_owned(),
-            name => name.to_owned(),
-        };
-        let names: Vec<String> = unknown.map(name).take(8).collect();
+        let named = device_names(&self.conditions).zip(&self.conditions.devices);
+        let unknown = named.filter(|(_, device)| device.capacity.is_none());
+        let names: Vec<String> = unknown.map(|(name, _)| name).take(8).collect();
         let text = format!(
             "The size of these devices is unknown: {}. LBA ranges divide what the I/Os touched.",
             names.join(", ")

@@ -6,6 +6,7 @@ use super::side::FidelitySide;
 use super::{plots, tables};
 use sha2::{Digest, Sha256};
 use std::cmp::Ordering;
+use steadfast_analysis::device_layer::device_names;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Caveat, CaveatKind, Exhibit, FormBlock, FormHeader, KeyFigure, Page, Setting,
@@ -89,8 +90,7 @@ fn headline(fidelity: &Fidelity) -> String {
 
 /// Returns the names of a capture's devices, at most four.
 fn names(side: &FidelitySide) -> String {
-    let names: Vec<&str> =
-        side.conditions.devices.iter().map(|d| d.name.as_str()).take(4).collect();
+    let names: Vec<String> = device_names(&side.conditions).take(4).collect();
     if names.is_empty() { side.conditions.source.clone() } else { names.join(", ") }
 }
 
@@ -124,11 +124,11 @@ fn by_op(pair: &DevicePair) -> String {
     let result = |one: &OpPair| {
         let [original, replay] = one.ios;
         let difference = match original.cmp(&replay) {
-            Ordering::Greater => format!("{} fewer in the replay", original - replay),
-            Ordering::Less => format!("{} more in the replay", replay - original),
+            Ordering::Greater => format!("{} fewer in the replay", grouped(original - replay)),
+            Ordering::Less => format!("{} more in the replay", grouped(replay - original)),
             Ordering::Equal if one.sequence.first.is_none() => "equal, in order".to_owned(),
             Ordering::Equal if one.sequence.same_ios => "the same in another order".to_owned(),
-            Ordering::Equal => format!("{} differ", one.sequence.different),
+            Ordering::Equal => format!("{} differ", grouped(one.sequence.different)),
         };
         format!("{}: {difference}", one.op)
     };

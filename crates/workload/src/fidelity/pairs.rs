@@ -8,6 +8,7 @@ use super::options::FidelityOptions;
 use super::side::FidelitySide;
 use std::collections::VecDeque;
 use std::fmt;
+use steadfast_analysis::device_layer::device_name;
 use steadfast_analysis::pass::AnnotatedBatches;
 use steadfast_analysis::{Captured, Filter, PassOptions};
 use steadfast_domain::random_bits::mix64;
@@ -134,7 +135,7 @@ pub(super) fn compare_devices(
     {
         let devices = [*captured, *replayed];
         let passes = [0, 1].map(|side: usize| on_device(&options.passes[side], devices[side]));
-        let names = [0, 1].map(|side: usize| sides[side].device_name(devices[side]));
+        let names = [0, 1].map(|side: usize| device_name(&sides[side].conditions, devices[side]));
         pairs.push(captures.compare(&passes, names)?);
     }
     Ok(pairs)

@@ -15,7 +15,8 @@ type PlottedSteps = BTreeMap<u64, CaptureStep>;
 struct TimePlotSpec {
     id: &'static str,
     title: &'static str,
-    unit: &'static str,
+    /// Label of the value axis.
+    label: &'static str,
     scale: Scale,
     is_rate: bool,
     value: fn(&CaptureStep) -> Option<f64>,
@@ -23,10 +24,10 @@ struct TimePlotSpec {
 
 /// Plots IOPS, MB/s, response time and outstanding I/Os over time.
 pub(super) fn over_time(fidelity: &Fidelity) -> Vec<Plot> {
-    let linear = |id, title, unit, is_rate, value| TimePlotSpec {
+    let linear = |id, title, label, is_rate, value| TimePlotSpec {
         id,
         title,
-        unit,
+        label,
         scale: Scale::Linear,
         is_rate,
         value,
@@ -39,7 +40,10 @@ pub(super) fn over_time(fidelity: &Fidelity) -> Vec<Plot> {
         }),
         TimePlotSpec {
             scale: Scale::Log10,
-            ..linear("replay-response", "Average response time v time", "ms", false, response)
+            ..linear(
+                "replay-response", "Average response time v time", "Response time (ms)", false,
+                response,
+            )
         },
         linear(
             "replay-depth",
@@ -56,7 +60,7 @@ pub(super) fn over_time(fidelity: &Fidelity) -> Vec<Plot> {
 
 fn time_plot(fidelity: &Fidelity, kind: &TimePlotSpec) -> Plot {
     let x = Axis::time("Time since the first I/O", TimeUnit::Seconds);
-    let y = Axis::new(kind.unit, kind.scale.clone());
+    let y = Axis::new(kind.label, kind.scale.clone());
     let caption = match fidelity.faster {
         1.0 => String::new(),
         faster => format!("The original's times are divided by {faster}."),

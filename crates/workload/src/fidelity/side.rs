@@ -74,12 +74,6 @@ impl FidelitySide {
     pub fn lasted_ns(&self) -> u64 {
         self.span_ns.1.saturating_sub(self.span_ns.0)
     }
-
-    /// Returns a device's name.
-    pub fn device_name(&self, device: u16) -> String {
-        let named = self.conditions.devices.get(usize::from(device));
-        named.map_or_else(|| format!("device {device}"), |device| device.name.clone())
-    }
 }
 
 /// The figures of a capture, from single I/Os or from step sums.

@@ -7,6 +7,7 @@ use crate::arrivals::CapturedArrivals;
 use crate::placement::Placement;
 use crate::workload_file::{WorkloadFile, WorkloadStep};
 use std::collections::HashMap;
+use steadfast_analysis::device_layer::device_names;
 use steadfast_analysis::questions::cumulative::{CumulativeWorkload, io_stream, stimulus_op};
 use steadfast_analysis::questions::streams::StreamKey;
 use steadfast_domain::applied::AppliedStep;
@@ -39,8 +40,7 @@ pub(crate) const ROUNDED_WEIGHTS: &str =
 /// Returns the facts of a capture that a report discloses: tool, layer, host, devices, length.
 pub fn origin(conditions: &CaptureConditions) -> Vec<(String, String)> {
     let layers: Vec<&str> = conditions.layers.iter().map(|layer| layer_name(*layer)).collect();
-    let devices: Vec<&str> =
-        conditions.devices.iter().map(|device| device.name.as_str()).take(8).collect();
+    let devices: Vec<String> = device_names(conditions).take(8).collect();
     let lasted = (conditions.lasted_ns > 0).then(|| Nanos(conditions.lasted_ns).elapsed_text());
     let sums = conditions.step_ns.map(|ns| format!("sums of steps of {}", Nanos(ns)));
     let facts = [
@@ -170,7 +170,6 @@ mod tests {
     use crate::replay_representation::ReplayRepresentation;
     use steadfast_domain::Bytes;
     use steadfast_domain::stimulus::{Op, Pace};
-
 
     const EXPORT: &str = "### Replay representation for workload 'w'\n\
         ## Step 1\n1000.000 300.000 1233 9192960 0.15 5 2.71 125.89 4.97 44.9\n\

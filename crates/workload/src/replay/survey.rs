@@ -10,6 +10,7 @@ use super::options::{OmittedIos, ScriptOptions};
 use super::plan::ReplayPlan;
 use std::collections::BTreeSet;
 use steadfast_analysis::AnnotatedRows;
+use steadfast_analysis::device_layer::device_name;
 use steadfast_analysis::pass::PassAccount;
 use steadfast_domain::io_event::flags;
 use steadfast_domain::script::{DueTimeSource, MapRule};
@@ -134,11 +135,8 @@ impl ReplaySurvey {
             return Err(ReplayError::Empty { events, filter });
         }
         if self.devices.len() > 1 {
-            let name = |device: &u16| match conditions.devices.get(usize::from(*device)) {
-                Some(known) => known.name.clone(),
-                None => format!("device {device}"),
-            };
-            return Err(ReplayError::SeveralDevices(self.devices.iter().map(name).collect()));
+            let names = self.devices.iter().map(|device| device_name(conditions, *device));
+            return Err(ReplayError::SeveralDevices(names.collect()));
         }
         if self.layers.len() > 1 {
             return Err(ReplayError::SeveralLayers);

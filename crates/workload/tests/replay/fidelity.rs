@@ -4,6 +4,7 @@ use super::{SECOND, captured, io, options, step_file, two_steps};
 use crate::{known, opened};
 use std::collections::BTreeSet;
 use steadfast_domain::findings::{Exhibit, Plot, Table};
+use steadfast_domain::io_event::CapturedDevice;
 use steadfast_domain::{Bytes, CaptureConditions, Findings, IoEvent, IoOp};
 use steadfast_workload::fidelity::{Fidelity, FidelityOptions, findings};
 use steadfast_workload::replay::{MapRule, ReplayError, ReplayTarget, ScriptOptions, TraceScript};
@@ -94,6 +95,21 @@ fn the_first_difference_is_named() {
     let (text, offset) = (first.to_string(), original[at].offset);
     assert!(text.contains(&format!("at {offset} as captured")), "{text}");
     assert!(text.contains(&format!("at {} as replayed", offset + 512)), "{text}");
+}
+
+#[test]
+fn a_device_without_a_name_is_named_by_its_number() {
+    let devices = vec![CapturedDevice::default()];
+    let conditions = CaptureConditions { devices, ..CaptureConditions::default() };
+    let events = in_issue_order();
+    let capture = |count| opened(&events[..count], conditions.clone()).into();
+    let found =
+        Fidelity::compare(&capture(1009), &capture(1008), &FidelityOptions::default()).unwrap();
+    let findings = findings(&found, "test");
+    assert!(findings.headline.starts_with("device 0 and device 0  "), "{}", findings.headline);
+    assert!(findings.ending.contains("; on device 0 the first"), "{}", findings.ending);
+    let titles: Vec<&str> = plots(&findings).map(|plot| plot.title.as_str()).collect();
+    assert!(titles.contains(&"Start-time error of device 0"), "{titles:?}");
 }
 
 /// The kernel merges flushes that wait: reads and writes are still paired with their own.
