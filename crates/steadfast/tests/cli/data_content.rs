@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 use steadfast_domain::io_event::{CapturedDevice, CommandName, ContentMeasurement, ContentSample};
+use steadfast_domain::text::grouped;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp, Layer};
 
 const STEP_NS: u64 = 10_000_000_000;
@@ -117,7 +118,8 @@ fn assert_selection_has_its_own_content(here: &Path, pid: &str, sums: &Value) {
     let (ratio, duplicates) = (number(1) / number(2), number(3) / number(0));
     let text = succeed(here, &format!("trace self-test t.parquet --pid {pid}"));
     assert!(text.contains(&format!("Compression ratio: {ratio:.2}\n")), "{ratio}: {text}");
-    let blocks = format!("Content: {} written blocks of 4 KiB", sums[0]);
+    let blocks = grouped(sums[0].as_u64().unwrap());
+    let blocks = format!("Content: {blocks} written blocks of 4 KiB");
     assert!(text.contains(&blocks), "{blocks}: {text}");
     let derived: Value =
         succeed_json(here, &format!("workload derive t.parquet --pid {pid} --json"));

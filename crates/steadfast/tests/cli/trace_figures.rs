@@ -235,7 +235,8 @@ fn near(rows: &Value, counted: &Value, percent: f64) {
         let text = rows[label]["value"].as_str().unwrap_or_else(|| panic!("{label}: {rows}"));
         let (shown, _) = text.split_once(' ').unwrap_or((text, ""));
         let digits = shown.split_once('.').map_or(0, |(_, digits)| digits.len());
-        let (shown, number): (f64, f64) = (shown.parse().unwrap(), number.as_f64().unwrap());
+        let shown: f64 = shown.replace(',', "").parse().unwrap();
+        let number = number.as_f64().unwrap();
         let rounded = 0.500_001 / 10f64.powi(digits as i32);
         let allowed = rounded + number * percent / 100.0;
         assert!((shown - number).abs() <= allowed, "{label}: {text}, counted {number}");
