@@ -315,8 +315,7 @@ fn without_exhibits(title: &str, sides: &[ComparedRun<'_>]) -> Findings {
     }
 }
 
-/// Returns the disclaimers of the runs, with the letters of these
-/// runs unless it applies to all.
+/// Returns the disclaimers of the runs, each with the letters of its runs unless it applies to all.
 fn disclaimer(sides: &[ComparedRun<'_>]) -> Option<String> {
     let present = sides.iter().filter_map(|side| Some((side.letter, side.findings?)));
     let groups = keys_by_value(present.map(|(letter, f)| (letter, f.header.disclaimer.as_deref())));

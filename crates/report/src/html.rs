@@ -137,7 +137,7 @@ impl HtmlPart<'_> {
         size: DrawingSize,
     ) {
         let _ = writeln!(out, "<section class=\"{class}\" id=\"{anchor}\">\n<h2>{heading}</h2>");
-        // Every page of a test that did less than the full method says so.
+        // Every page repeats the disclaimer.
         if let Some(disclaimer) = &self.findings.header.disclaimer {
             let _ = writeln!(out, "<p class=\"disclaimer\">{}</p>", escape(disclaimer));
         }

@@ -153,23 +153,9 @@ fn side_by_side(
 
 /// Returns true if the runs with this procedure have different values.
 fn differs(difference: &SettingDifference, sides: &[ComparedRun<'_>]) -> bool {
-    let mut values = difference.by_run(sides).map(|(_, value)| value.map(without_separators));
+    let mut values = difference.by_run(sides).map(|(_, value)| value);
     let first = values.next();
     values.any(|value| Some(value) != first)
-}
-
-/// Removes thousands separators: earlier versions omitted some.
-fn without_separators(text: &str) -> String {
-    let letters: Vec<char> = text.chars().collect();
-    let is_digit = |at: usize| letters.get(at).is_some_and(char::is_ascii_digit);
-    let is_separator = |at: usize| {
-        letters[at] == ','
-            && at > 0
-            && is_digit(at - 1)
-            && (1..=3).all(|next| is_digit(at + next))
-            && !is_digit(at + 4)
-    };
-    (0..letters.len()).filter(|at| !is_separator(*at)).map(|at| letters[at]).collect()
 }
 
 /// Returns the differences in settings, then those in platforms.
@@ -246,16 +232,4 @@ pub(super) fn tables(sides: &[ComparedRun<'_>]) -> Vec<Table> {
         }
     }
     tables
-}
-
-#[cfg(test)]
-mod tests {
-    use super::without_separators;
-
-    #[test]
-    fn separators_of_thousands_make_no_difference() {
-        assert_eq!(without_separators("bytes 0 to 1,073,741,823"), "bytes 0 to 1073741823");
-        assert_eq!(without_separators("32,16,8"), "32,16,8");
-        assert_eq!(without_separators("T1Q32, 2147 bytes"), "T1Q32, 2147 bytes");
-    }
 }

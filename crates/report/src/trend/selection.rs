@@ -400,7 +400,7 @@ fn same_model(runs: &[&NamedRun]) -> Result<(), TrendError> {
 }
 
 /// Refuses runs that differ in a setting on which the numbers depend. Returns the labels of
-/// settings that only some runs state: earlier versions of the program had fewer.
+/// settings that only some runs state.
 fn same_settings(runs: &[&NamedRun]) -> Result<Vec<String>, TrendError> {
     let sides: Vec<ComparedRun<'_>> = runs
         .iter()

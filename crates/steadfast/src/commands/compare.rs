@@ -75,10 +75,7 @@ fn write_long_table(
     };
     let table = steadfast_report::metrics(&named_findings(&arguments.runs)?);
     if table.rows.is_empty() {
-        bail!(
-            "no run has a number in long form; give run directories instead of findings.json \
-             files of an earlier version"
-        );
+        bail!("no run has a number in long form");
     }
     let content = match format {
         LongFormat::Csv => steadfast_report::csv(&table).into_bytes(),

@@ -1,4 +1,4 @@
-//! Prints the rows of a listing as a text table with aligned columns.
+//! Text tables of listings, with aligned columns.
 
 use steadfast_analysis::columns::{ListingColumn, heads};
 use steadfast_report::text_table::with_left;
