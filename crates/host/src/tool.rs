@@ -214,9 +214,6 @@ pub trait RunningProgram {
 
     /// Kills the program with its process group, and waits until it has ended.
     fn kill_group(&mut self);
-
-    /// Kills a program whose exit status is unknown, unless it has ended.
-    fn kill(&mut self);
 }
 
 /// Runs device tools and opens devices for their own commands; implemented for every
@@ -391,12 +388,6 @@ impl RunningProgram for ChildProgram {
         unsafe { libc::kill(-(self.child.id() as i32), libc::SIGKILL) };
         let _ = self.child.wait();
     }
-
-    fn kill(&mut self) {
-        // It may have been waited for, and another program may have its number.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl Drop for ChildProgram {
@@ -482,7 +473,8 @@ impl ProgramEnd {
                 let (stdout, stderr) = (self.stdout, self.stderr);
                 return Ok(ToolOutput { status, stdout, stderr });
             }
-            (Ok(_), Some(missing)) => missing,
+            (Ok(status), Some(missing)) if status.success() => missing,
+            (Ok(status), Some(missing)) => format!("{status}; {missing}"),
             (Err(how), _) => how,
         };
         Err(failed(command, how, &self.stdout, &self.stderr))
@@ -556,7 +548,7 @@ impl<'h> StartedProgram<'h> {
     /// Waits until the program exits. Kills it after `limit`, and then returns `None`.
     ///
     /// # Errors
-    /// Returns the kernel's error if the exit status is unknown; the program is killed then.
+    /// Returns the kernel's error if the exit status is unknown.
     fn wait(
         &mut self,
         limit: Duration,
@@ -566,10 +558,9 @@ impl<'h> StartedProgram<'h> {
             self.read();
             self.program.try_wait()
         });
-        match &status {
-            Ok(Some(_)) => {}
-            Ok(None) => self.program.kill_group(),
-            Err(_) => self.program.kill(),
+        // A program of unknown status is no child any more, and another one may have its number.
+        if matches!(status, Ok(None)) {
+            self.program.kill_group();
         }
         status
     }
@@ -691,7 +682,8 @@ fn command_line(program: &str, arguments: &[&str]) -> String {
 /// standard output if it printed nothing there.
 pub(crate) fn failed(command: String, how: String, stdout: &str, stderr: &str) -> HostError {
     let output = if stderr.trim().is_empty() { stdout } else { stderr };
-    HostError::ToolFailed { command, how, output: excerpt_end(output).replace('\n', "; ") }
+    let output = excerpt_end(&output.trim().replace('\n', "; "));
+    HostError::ToolFailed { command, how, output }
 }
 
 /// Returns the end of a program's output in printable characters.
@@ -757,6 +749,9 @@ mod tests {
         let long: String = (0..3000).map(|n| if n == 2999 { 'z' } else { 'a' }).collect();
         let end = excerpt_end(&long);
         assert_eq!((end.len(), end.ends_with("az")), (EXCERPT_MAX, true));
+        let lines = failed("tool".to_owned(), "it failed".to_owned(), &"y\n".repeat(3000), "");
+        let HostError::ToolFailed { output, .. } = &lines else { panic!("{lines}") };
+        assert_eq!((output.len(), output.ends_with("; y; y")), (EXCERPT_MAX, true));
     }
 
     #[test]
@@ -767,6 +762,48 @@ mod tests {
         let error = ask("sh", &["-c", &print(5 << 20)], 60 * SECOND).unwrap_err();
         let HostError::ToolFailed { how, output, .. } = &error else { panic!("{error}") };
         assert_eq!((how.as_str(), output.as_str()), ("it printed more than 1024 KiB", "end"));
+    }
+
+    /// The status of its child was taken by another.
+    struct LostProgram;
+
+    impl RunningProgram for LostProgram {
+        fn id(&self) -> u32 {
+            1
+        }
+        fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
+            Err(io::Error::from_raw_os_error(libc::ECHILD))
+        }
+        fn read(&mut self, _: OutputStream, _: &mut [u8]) -> io::Result<usize> {
+            Ok(0)
+        }
+        fn kill_group(&mut self) {
+            panic!("another program may have its number");
+        }
+    }
+
+    /// Host of a [`LostProgram`].
+    struct LosingHost;
+
+    impl ProgramHost for LosingHost {
+        fn start(&self, _: &ProgramCall<'_>) -> io::Result<Box<dyn RunningProgram>> {
+            Ok(Box::new(LostProgram))
+        }
+        fn path_of(&self, _: &str) -> Option<PathBuf> {
+            None
+        }
+        fn now(&self) -> Duration {
+            ProgramHost::now(&InstalledTools)
+        }
+        fn pause(&self, time: Duration) {
+            std::thread::sleep(time);
+        }
+    }
+
+    #[test]
+    fn a_program_of_unknown_status_is_not_killed() {
+        let error = ask_on(&LosingHost, "tool", &[], SECOND).unwrap_err().to_string();
+        assert!(error.contains("its exit status is unknown: No child processes"), "{error}");
     }
 
     /// Without a reader, its next output would kill it.
@@ -857,7 +894,9 @@ mod tests {
         let began = Instant::now();
         let error = ask("sh", &["-c", "sleep 30 & echo done"], 60 * SECOND).unwrap_err();
         assert!(began.elapsed() < 30 * SECOND);
-        assert!(error.to_string().contains("keeps its output open"), "{error}");
+        assert!(error.to_string().contains("(a program that it started keeps its"), "{error}");
+        let error = ask("sh", &["-c", "sleep 30 & exit 3"], 60 * SECOND).unwrap_err().to_string();
+        assert!(error.contains("(exit status: 3; a program that it started keeps its"), "{error}");
         // Its messages are not needed.
         let quiet = "sleep 30 >/dev/null & echo done";
         let answer = ask("sh", &["-c", quiet], 60 * SECOND).unwrap();

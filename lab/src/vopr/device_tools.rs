@@ -335,10 +335,6 @@ impl RunningProgram for SimulatedProgram {
     fn kill_group(&mut self) {
         self.machine.borrow_mut().kill(self.id);
     }
-
-    fn kill(&mut self) {
-        self.machine.borrow_mut().kill(self.id);
-    }
 }
 
 /// Checks the end of a purge; `None` if its process was killed.
