@@ -178,16 +178,30 @@ pub(crate) fn clear_password(
     if before.frozen {
         return Err(failed(UNFREEZE));
     }
+    let run = |option: &str| {
+        let arguments = ["--user-master", "u", option, password, device];
+        tools
+            .run(HDPARM, &arguments, COMMAND_TIMEOUT)
+            .map_err(|error| without_password(error, password))
+    };
     if before.locked {
-        let unlock = ["--user-master", "u", "--security-unlock", password, device];
-        tools.run(HDPARM, &unlock, COMMAND_TIMEOUT)?;
+        run("--security-unlock")?;
     }
-    let disable = ["--user-master", "u", "--security-disable", password, device];
-    tools.run(HDPARM, &disable, COMMAND_TIMEOUT)?;
+    run("--security-disable")?;
     if AtaSecurity::read(device, tools)?.enabled {
         Err(failed("the drive does not accept this password"))
     } else {
         Ok(true)
+    }
+}
+
+/// Returns the error without the password, which is in the command and in the output of `hdparm`.
+fn without_password(error: HostError, password: &str) -> HostError {
+    let HostError::ToolFailed { command, how, output } = error else { return error };
+    HostError::ToolFailed {
+        command: command.replace(&format!(" {password} "), " PASSWORD "),
+        how,
+        output: output.replace(&format!("\"{password}\""), "\"PASSWORD\""),
     }
 }
 

@@ -68,10 +68,14 @@ fn a_locked_drive_is_unlocked_and_a_wrong_password_is_reported() {
         .tool_prints(disable, "")
         .tool_prints(IDENTIFY, &free());
     assert!(clear_password("/dev/sda", "mine", &tools).unwrap());
-    let tools = Transcript::default()
-        .tool_prints(IDENTIFY, &locked)
-        .tool_fails(unlock, 5, "SECURITY_UNLOCK: Input/output error");
-    assert!(clear_password("/dev/sda", "mine", &tools).is_err());
+    let tools = Transcript::default().tool_prints(IDENTIFY, &locked).tool_fails(
+        unlock,
+        5,
+        "Issuing SECURITY_UNLOCK command, password=\"mine\", user=user",
+    );
+    let error = clear_password("/dev/sda", "mine", &tools).unwrap_err().to_string();
+    assert!(error.contains("--security-unlock PASSWORD /dev/sda"), "{error}");
+    assert!(error.contains("password=\"PASSWORD\"") && !error.contains("mine"), "{error}");
     let tools = Transcript::default()
         .tool_prints(IDENTIFY, &with_password())
         .tool_prints(disable, "SECURITY_DISABLE: Input/output error")
