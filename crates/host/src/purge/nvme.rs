@@ -325,8 +325,8 @@ fn sent_or_by_tool(
 ///
 /// # Errors
 /// The drive does not report it.
-fn format_state(namespace: &ReadPage) -> Result<PurgeState, HostError> {
-    match namespace.count(&namespace::FPI) {
+fn format_state(page: &ReadPage) -> Result<PurgeState, HostError> {
+    match page.count(&namespace::FPI) {
         Some(0x80) => Ok(PurgeState::Ended),
         Some(progress) if progress & 0x80 != 0 => {
             Ok(PurgeState::Running(Some(100.0 - (progress & 0x7f) as f64)))
