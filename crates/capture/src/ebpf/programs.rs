@@ -15,7 +15,7 @@ pub(super) struct AlignedBytes<T: ?Sized>(pub T);
 /// BTF type information of the running kernel.
 const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 
-/// Map entries read per batch.
+/// Elements of an array read per batch.
 const BATCH: u32 = 4096;
 
 /// State of the gate: only I/Os issued while it is open are recorded.
@@ -110,18 +110,22 @@ impl AttachedPrograms {
     }
 
     /// Calls `show` for every key of a map and its value.
+    // One batch: libbpf-rs takes a batch that is not full for the last one, but the kernel never
+    // divides a bucket of a hash map between two.
     pub(super) fn each_pair(
         &self,
         map: &str,
         mut show: impl FnMut(&[u8], &[u8]),
     ) -> Result<(), CaptureError> {
         let found = self.find(map)?;
-        let all = found.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY).map_err(load_error)?;
+        let all = found
+            .lookup_batch(found.max_entries(), MapFlags::ANY, MapFlags::ANY)
+            .map_err(load_error)?;
         all.for_each(|(key, value)| show(&key, &value));
         Ok(())
     }
 
-    /// Removes all entries of a hash map and calls `show` for each.
+    /// Removes all entries of a hash map and calls `show` for each. One batch, as above.
     pub(super) fn drain(
         &self,
         map: &str,
@@ -129,7 +133,7 @@ impl AttachedPrograms {
     ) -> Result<(), CaptureError> {
         let found = self.find(map)?;
         let all = found
-            .lookup_and_delete_batch(BATCH, MapFlags::ANY, MapFlags::ANY)
+            .lookup_and_delete_batch(found.max_entries(), MapFlags::ANY, MapFlags::ANY)
             .map_err(load_error)?;
         all.for_each(|(key, value)| show(&key, &value));
         Ok(())

@@ -484,6 +484,29 @@ fn capture_steps_added_up_in_the_kernel_equal_those_of_every_io() {
     assert_report_of_sums(added);
 }
 
+/// The reader of steps finds a table half full: every I/O has a row of its own, by its thread's name.
+#[test]
+fn steps_that_have_waited_are_read_to_the_last_row() {
+    const READS: u64 = 30_011;
+    let Some(device) = LoopDevice::new(64) else { return };
+    let here = &TestDirectory::new();
+    settled_counts(&device);
+    let steps = ["--totals-every", "1s", "--pid", &std::process::id().to_string()];
+    let Some(mut capture) = RunningCapture::new(here, &device, &steps) else { return };
+    capture.signal(libc::SIGSTOP);
+    let file = File::options().read(true).custom_flags(libc::O_DIRECT).open(&device.path).unwrap();
+    let mut buffer = DirectBuffer::new(4096);
+    for n in 0..READS {
+        std::fs::write("/proc/thread-self/comm", format!("reader {n}")).unwrap();
+        file.read_exact_at(&mut buffer, n * 7919 % 16_001 * 4096).unwrap();
+    }
+    drop(file);
+    capture.signal(libc::SIGCONT);
+    capture.end_by(libc::SIGINT);
+    let counts = streams(here, &[]).into_iter().map(|stream| stream.count);
+    assert_eq!(counts.sum::<u64>(), READS);
+}
+
 /// Reads, writes, bytes read and bytes written of each range that was touched.
 fn ranges_hit(directory: &Path, more: &[&str]) -> BTreeMap<u64, [u64; 4]> {
     let mut found: BTreeMap<u64, [u64; 4]> = BTreeMap::new();
