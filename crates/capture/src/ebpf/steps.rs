@@ -50,7 +50,7 @@ struct UnendedIo {
 struct BusyTimes {
     /// The first step that was not read.
     next: u64,
-    /// By device: positive if it was busy at the end of the last step that was read.
+    /// By device: busy periods that last beyond the last step that was read.
     busy_at_end: Vec<i64>,
     /// The first step whose slot held no older step as well when it was read.
     known_from: u64,
@@ -124,11 +124,8 @@ impl StepTables {
                 let element = programs.take_element(BUSY, index as u32)?;
                 let Some(sum) = plain::read(&element).map(BusySum::from_number) else { continue };
                 *busy_at_end += sum.net_begins;
-                // A busy period that lasts beyond the step has no end in its sum.
-                let rest_ns = if *busy_at_end > 0 { width_ns.cast_signed() } else { 0 };
-                let busy_ns = (sum.sum_ns + rest_ns).clamp(0, width_ns.cast_signed());
+                let busy_ns = sum.busy_ns(*busy_at_end, width_ns);
                 if busy_ns > 0 && is_known {
-                    let busy_ns = busy_ns.cast_unsigned();
                     into.push(DeviceBusyStep { step, device, layer: *layer, busy_ns });
                 }
             }
@@ -221,6 +218,15 @@ impl BusySum {
         let sum_ns = (number << 16).cast_signed() >> 16;
         let net_begins = number.cast_signed().wrapping_sub(sum_ns) >> 48;
         BusySum { sum_ns, net_begins }
+    }
+
+    /// Returns the busy time of a step of this width, given the busy periods that last beyond it.
+    fn busy_ns(self, busy_at_end: i64, width_ns: u64) -> u64 {
+        // These have no end in the sum. More than one if a processor was interrupted between
+        // reading the time of an I/O and counting it: then periods overlap.
+        let rest_ns = busy_at_end.max(0).saturating_mul(width_ns.cast_signed());
+        let busy_ns = self.sum_ns.saturating_add(rest_ns).max(0).cast_unsigned();
+        busy_ns.min(width_ns)
     }
 }
 
@@ -372,6 +378,23 @@ mod tests {
                 assert_eq!(BusySum::from_number(number(sum_ns, net_begins)), sum);
             }
         }
+    }
+
+    #[test]
+    fn a_period_beyond_the_step_counts_to_its_end() {
+        let busy_ns = |begins: &[i64], ends: &[i64], busy_at_end| {
+            let sum_ns = ends.iter().sum::<i64>() - begins.iter().sum::<i64>();
+            let net_begins = begins.len() as i64 - ends.len() as i64;
+            BusySum { sum_ns, net_begins }.busy_ns(busy_at_end, 1000)
+        };
+        assert_eq!(busy_ns(&[100, 700], &[400, 900], 0), 500);
+        assert_eq!(busy_ns(&[300], &[100], 1), 800);
+        assert_eq!(busy_ns(&[], &[], 1), 1000);
+        // The second period was counted late, after the end of the first in the next step.
+        assert_eq!(busy_ns(&[100, 990], &[], 2), 910);
+        assert_eq!(busy_ns(&[], &[20, 30], 0), 50);
+        // A begin was counted after its step was read.
+        assert_eq!(busy_ns(&[], &[], -1), 0);
     }
 
     #[test]
