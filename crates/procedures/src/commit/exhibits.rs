@@ -388,7 +388,7 @@ fn response_by_committers(run: &CommitRun<'_>, order: CommitOrder) -> Plot {
     })
     .caption(
         "From the hand-over of the write until its flush has completed. Missing where fewer than \
-         ten commits took longer.",
+         ten commits are slower.",
     )
 }
 
@@ -534,7 +534,7 @@ fn ladders(run: &CommitRun<'_>) -> Vec<Exhibit> {
             let ladder = percentile_table(&format!("ladder-{id}"), &title, &tallies);
             exhibits.push(Exhibit::Table(ladder));
             if kind == CommitKind::Flush {
-                let title = format!("Commits that took longer, by committers: {what}");
+                let title = format!("Slower commits, by committers: {what}");
                 exhibits.push(Exhibit::Plot(tail_plot(&format!("tails-{id}"), &title, &tallies)));
             }
         }
