@@ -15,7 +15,7 @@ pub(super) struct AlignedBytes<T: ?Sized>(pub T);
 /// BTF type information of the running kernel.
 const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 
-/// Elements of an array read per batch.
+/// Map entries read per batch.
 const BATCH: u32 = 4096;
 
 /// State of the gate: only I/Os issued while it is open are recorded.
@@ -111,7 +111,7 @@ impl AttachedPrograms {
 
     /// Calls `show` for every key of a map and its value.
     // One batch: libbpf-rs takes a batch that is not full for the last one, but the kernel never
-    // divides a bucket of a hash map between two.
+    // divides a bucket of a hash map.
     pub(super) fn each_pair(
         &self,
         map: &str,
@@ -125,18 +125,27 @@ impl AttachedPrograms {
         Ok(())
     }
 
-    /// Removes all entries of a hash map and calls `show` for each. One batch, as above.
+    /// Removes all entries of a hash map and calls `show` for each.
     pub(super) fn drain(
         &self,
         map: &str,
         mut show: impl FnMut(&[u8], &[u8]),
     ) -> Result<(), CaptureError> {
         let found = self.find(map)?;
-        let all = found
-            .lookup_and_delete_batch(found.max_entries(), MapFlags::ANY, MapFlags::ANY)
-            .map_err(load_error)?;
-        all.for_each(|(key, value)| show(&key, &value));
-        Ok(())
+        loop {
+            let mut taken = 0;
+            let part = found
+                .lookup_and_delete_batch(BATCH, MapFlags::ANY, MapFlags::ANY)
+                .map_err(load_error)?;
+            part.for_each(|(key, value)| {
+                taken += 1;
+                show(&key, &value);
+            });
+            // As above: a batch that lacks only a few entries is followed by another one.
+            if taken % BATCH <= BATCH / 2 {
+                return Ok(());
+            }
+        }
     }
 
     /// Returns the value of a key of a hash map; `None` if there is none.
