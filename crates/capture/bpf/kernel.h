@@ -82,7 +82,6 @@ struct css_set {
 struct task_struct {
 	unsigned int flags;
 	struct task_struct *group_leader;
-	__u64 start_time;
 	char comm[16];
 	struct thread_info thread_info;
 	struct files_struct *files;

@@ -1,13 +1,11 @@
 /* Names of processes whose threads do I/O. A record has the name of the thread; the
- * loader reads that of the process from /proc or, if the process has ended by then,
- * from this map: ebpf::process_names. */
+ * loader finds that of the process here, also if the process has ended by then:
+ * ebpf::process_names. */
 #ifndef STEADFAST_PROCESS_NAMES_H
 #define STEADFAST_PROCESS_NAMES_H
 
 struct process_name {
-	/* Start of the process, by which a later one with its ID is told apart. */
-	__u64 started_ns;
-	char name[COMMAND_LENGTH];
+	__u64 text[COMMAND_LENGTH / 8];
 };
 
 /* By process ID. The oldest entries are evicted. */
@@ -18,16 +16,17 @@ struct {
 	__type(value, struct process_name);
 } process_names SEC(".maps");
 
-/* Keeps the name of the current process. Not static: the verifier checks it once. */
+/* Keeps the name of the current process: exec and prctl change it, and a later process
+ * may have the same ID. Not static: the verifier checks it once. */
 __noinline int keep_process_name(__u32 process)
 {
 	struct task_struct *leader = bpf_get_current_task_btf()->group_leader;
 	struct process_name *kept = bpf_map_lookup_elem(&process_names, &process);
-	struct process_name new = { .started_ns = leader->start_time };
+	struct process_name new = {};
 
-	if (kept && kept->started_ns == new.started_ns)
+	bpf_probe_read_kernel(&new, sizeof(new), leader->comm);
+	if (kept && kept->text[0] == new.text[0] && kept->text[1] == new.text[1])
 		return 0;
-	bpf_probe_read_kernel(new.name, sizeof(new.name), leader->comm);
 	bpf_map_update_elem(&process_names, &process, &new, BPF_ANY);
 	return 0;
 }

@@ -101,7 +101,7 @@ pub(crate) trait EventSource {
     ) -> Result<(), CaptureError> {
         Ok(())
     }
-    /// Returns the name of a process that may have ended, if the source kept it.
+    /// Returns the name of a process, which may have ended, if the source kept it.
     fn kept_process_name(&self, _pid: u32) -> Option<CommandName> {
         None
     }

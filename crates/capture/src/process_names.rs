@@ -1,6 +1,6 @@
 //! Names of processes whose threads have names of their own. The kernel reports the name of the
-//! thread that does an I/O; the name of its process is read from /proc or, if the process has ended
-//! by then, from what the programs kept.
+//! thread that does an I/O; the name of its process is the one that the programs kept or, if the
+//! source keeps none, is read from /proc.
 
 use std::collections::HashMap;
 use std::fs;
@@ -27,7 +27,7 @@ struct KnownName {
 
 impl ProcessNames {
     /// Sets each event's command to the name of its process; if the thread has a different name,
-    /// that goes to the event's `thread`. `kept_name` returns the name of a process that has ended.
+    /// that goes to the event's `thread`. `kept_name` returns the name that the source kept.
     pub(crate) fn complete(
         &mut self,
         events: &mut [IoEvent],
@@ -49,8 +49,8 @@ impl ProcessNames {
         }
     }
 
-    /// Returns the name of a process; that of its thread if the process has ended and no name was
-    /// kept, or if names are not recorded.
+    /// Returns the name of a process; that of its thread if no name was kept and the process has
+    /// ended, or if names are not recorded.
     #[cfg(feature = "ebpf")]
     pub(crate) fn name_or(
         &mut self,
@@ -65,7 +65,7 @@ impl ProcessNames {
         if name.is_empty() { thread_name } else { name }
     }
 
-    /// Returns the name of a process; empty if it ended before its name was read, and none was kept.
+    /// Returns the name of a process; empty if none was kept, and it ended before its name was read.
     fn name(
         &mut self,
         pid: u32,
@@ -79,7 +79,8 @@ impl ProcessNames {
             return known.name;
         }
         let last_known = known.map(|known| known.name);
-        let name = read_name(pid).or_else(|| kept_name(pid)).or(last_known).unwrap_or_default();
+        // Another process may have the PID by now: /proc comes second.
+        let name = kept_name(pid).or_else(|| read_name(pid)).or(last_known).unwrap_or_default();
         if self.known.len() >= NAMES_MAX {
             self.known.clear();
         }
@@ -89,8 +90,18 @@ impl ProcessNames {
 }
 
 fn read_name(pid: u32) -> Option<CommandName> {
-    let name = fs::read(format!("/proc/{pid}/comm")).ok()?;
-    Some(CommandName::new(&String::from_utf8_lossy(name.trim_ascii_end())))
+    fs::read(format!("/proc/{pid}/comm")).ok().map(|content| name_in(&content))
+}
+
+/// Returns the name in the content of `/proc/PID/comm`, byte for byte: it may end in a space or in
+/// the middle of a character.
+fn name_in(content: &[u8]) -> CommandName {
+    let name = content.strip_suffix(b"\n").unwrap_or(content);
+    let mut command = CommandName::default();
+    for (to, from) in command.0[..15].iter_mut().zip(name) {
+        *to = *from;
+    }
+    command
 }
 
 #[cfg(test)]
@@ -124,5 +135,19 @@ mod tests {
             events.map(|event| event.thread),
             [none, worker, none, none, none, none, worker]
         );
+        // The process that did the I/O may have ended, and another one may have its PID.
+        let mut event = event(own_id + 1, worker);
+        let kept_name = |_| Some(CommandName::new("earlier"));
+        ProcessNames::default().complete(std::slice::from_mut(&mut event), kept_name);
+        assert_eq!((event.command, event.thread), (CommandName::new("earlier"), worker));
+    }
+
+    #[test]
+    fn a_name_in_proc_is_read_as_the_kernel_has_it() {
+        let cut = b"Datentr\xc3\xa4ger-\xc3\0";
+        assert_eq!(name_in(b"Datentr\xc3\xa4ger-\xc3\n").0[..15], cut[..15]);
+        assert_eq!(name_in(b"two words \n"), CommandName::new("two words "));
+        assert_eq!(name_in(b"kworker/u8:3-writeback\n"), CommandName::new("kworker/u8:3-wr"));
+        assert!(name_in(b"\n").is_empty());
     }
 }

@@ -279,8 +279,21 @@ fn a_trace_has_no_path_unless_it_was_asked_for() {
     assert_eq!(row["written_bytes"], 64 * 65_536);
 }
 
+/// Reads a file in a second thread, then becomes the program of the arguments.
+const THREAD_THEN_PROGRAM: &str = "
+import mmap, os, sys, threading
+def read():
+    file = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+    os.preadv(file, [mmap.mmap(-1, 4096)], 0)
+    os.close(file)
+thread = threading.Thread(target=read)
+thread.start()
+thread.join()
+os.execv(sys.argv[2], sys.argv[2:])
+";
+
 /// The captures sleep from before a program's start until after its end: /proc cannot tell them its
-/// name. The program's threads have names of their own.
+/// name. The program's threads have names of their own, and its process had another one before.
 #[test]
 fn a_process_that_ended_before_the_capture_looked_has_its_name() {
     let Some(device) = with_ext4() else { return };
@@ -295,9 +308,18 @@ fn a_process_that_ended_before_the_capture_looked_has_its_name() {
     let steps = RunningCapture::new(&added, &device, &steps).unwrap();
     ios.signal(libc::SIGSTOP);
     steps.signal(libc::SIGSTOP);
-    let engine =
-        format!("measure 'RND 4K R' --demand T2Q4 --ios 1009 --json --target {}", file.display());
-    let mut engine = spawn_in(&scratch, &engine, Stdio::null(), Stdio::null());
+    let measure = ["measure", "RND 4K R", "--demand", "T2Q4", "--ios", "1009", "--json"];
+    let mut engine = Command::new("python3")
+        .args(["-c", THREAD_THEN_PROGRAM])
+        .arg(&file)
+        .arg(env!("CARGO_BIN_EXE_steadfast"))
+        .args(measure)
+        .arg("--target")
+        .arg(&file)
+        .env("STATE_DIRECTORY", env!("CARGO_TARGET_TMPDIR"))
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
     let pid = u64::from(engine.id());
     assert!(engine.wait().unwrap().success());
     for mut capture in [ios, steps] {
@@ -317,6 +339,6 @@ fn a_process_that_ended_before_the_capture_looked_has_its_name() {
         assert_eq!(names_and_reads.len(), 1, "{layer}: {found:#}");
         let (name, reads) = names_and_reads[0];
         assert_eq!(name, Some("steadfast"), "{layer}");
-        assert!(reads >= Some(1009), "{layer}: {found:#}");
+        assert!(reads >= Some(1010), "{layer}: {found:#}");
     }
 }
