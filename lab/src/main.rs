@@ -16,6 +16,7 @@ mod qmp;
 mod root;
 mod tally;
 
+use answers::GuestOutput;
 use anyhow::{Context, anyhow, ensure};
 use clap::Parser;
 use guest::Guest;
@@ -24,6 +25,8 @@ use root::GuestRoot;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use tally::CaseTally;
 
 /// Runs the program against NVMe and SCSI command sets in guests under QEMU.
@@ -42,9 +45,12 @@ struct Arguments {
     /// Keep the output of every guest, not only of failing ones
     #[arg(long)]
     keep: bool,
-    /// Run a guest once more if a case fails
+    /// Run a guest once more, alone, if a case fails
     #[arg(long)]
     again: bool,
+    /// Guests that run at the same time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    at_once: u32,
     /// Power cuts of each drive in guest power
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
     cycles: u32,
@@ -93,8 +99,9 @@ fn run_guests(arguments: &Arguments) -> anyhow::Result<CaseTally> {
             .map_err(|error| anyhow!(UnfitHost(format!("{error:#}"))))?;
         let directory = arguments.guests_directory(&root.kernel);
         tally::print_line(&format!("Kernel {}", root.kernel.release));
-        for guest in &guests {
-            run_guest(guest, &root, &directory.join(guest.name), arguments, &mut tally)?;
+        let results = first_runs(&guests, &root, &directory, arguments.at_once);
+        for (guest, result) in guests.iter().zip(results) {
+            check_guest(guest, result, &root, &directory.join(guest.name), arguments, &mut tally)?;
         }
         fs::remove_file(&root.disk)?;
         fs::remove_file(&root.first)?;
@@ -136,15 +143,40 @@ fn chosen_guests(arguments: &Arguments) -> anyhow::Result<Vec<Guest>> {
     Ok(all.into_iter().filter(is_wanted).collect())
 }
 
-/// Runs one guest, checks its cases, and keeps or removes its output.
-fn run_guest(
+/// Runs every guest, `at_once` of them at the same time, and returns their outputs in order.
+fn first_runs(
+    guests: &[Guest],
+    root: &GuestRoot,
+    directory: &Path,
+    at_once: u32,
+) -> Vec<anyhow::Result<GuestOutput>> {
+    let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..at_once {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(guest) = guests.get(index) else { break };
+                    let result = guest.run(root, &directory.join(guest.name));
+                    results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Checks the cases of a guest, runs it once more if one fails, and keeps or removes its output.
+fn check_guest(
     guest: &Guest,
+    mut result: anyhow::Result<GuestOutput>,
     root: &GuestRoot,
     directory: &Path,
     arguments: &Arguments,
     tally: &mut CaseTally,
 ) -> anyhow::Result<()> {
-    let mut result = guest.run(root, directory);
     if arguments.again && tally::print_failures(guest, &result) {
         result = guest.run(root, directory);
     }

@@ -11,7 +11,7 @@
 /* In addition to the bits of `judge`: the call no longer counts as outstanding. */
 #define LEFT_EARLY 0x8000
 
-/* steadfast_domain::step::mix64. */
+/* steadfast_domain::random_bits::mix64. */
 static __always_inline __u64 mix64(__u64 value)
 {
 	__u64 z = value + 0x9e3779b97f4a7c15ULL;

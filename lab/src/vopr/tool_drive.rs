@@ -309,11 +309,12 @@ impl SimulatedMachine {
 
     /// Returns the time that the program sees.
     pub fn clock(&self) -> Duration {
-        match (self.bug, self.running()) {
-            (Some(PlantedBug::StoppedClock), Some(program)) => program.began,
-            (Some(PlantedBug::SlowClock), _) => self.now / 2,
-            _ => self.now,
+        if self.bug == Some(PlantedBug::StoppedClock)
+            && let Some(program) = self.running()
+        {
+            return program.began;
         }
+        if self.bug == Some(PlantedBug::SlowClock) { self.now / 2 } else { self.now }
     }
 
     fn running(&self) -> Option<&ProgramState> {
