@@ -448,7 +448,7 @@ impl SimulatedMachine {
         let is_busy = self.work.is_some();
         let (mut stdout, mut stderr, mut code) = (String::new(), String::new(), 0);
         let (mut work, mut takes) = (ToolWork::Nothing, SECOND);
-        let has = |option: &str| call.arguments.iter().any(|word| *word == option);
+        let has = |option: &str| call.arguments.contains(&option);
         let begins_crypto = has("--sanitize-crypto-scramble") || has("--crypto");
         match (call.program, call.arguments.first().copied().unwrap_or_default()) {
             ("hdparm", "-I") => {
