@@ -339,6 +339,8 @@ fn a_process_that_ended_before_the_capture_looked_has_its_name() {
         assert_eq!(names_and_reads.len(), 1, "{layer}: {found:#}");
         let (name, reads) = names_and_reads[0];
         assert_eq!(name, Some("steadfast"), "{layer}");
-        assert!(reads >= Some(1010), "{layer}: {found:#}");
+        // The kernel merges some reads of adjacent blocks.
+        let reads_min = if layer == "block" { 900 } else { 1010 };
+        assert!(reads >= Some(reads_min), "{layer}: {found:#}");
     }
 }

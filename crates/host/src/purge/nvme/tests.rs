@@ -319,8 +319,9 @@ fn a_sanitize_that_began_although_its_command_failed_is_awaited() {
     let rig = rig();
     let wanted =
         PurgeOptions { failed: PurgeFailure::Continue, ..options(PurgeMethod::NvmeSanitizeBlock) };
+    type FailingCommand = fn(Transcript) -> Transcript;
     const TOOL: &str = "nvme sanitize /dev/nvme0n1 --sanact=2 --ause";
-    let begun: [(&str, fn(Transcript) -> Transcript); 4] = [
+    let begun: [(&str, FailingCommand); 4] = [
         ("no answer", |tools| {
             tools.nvme_call_fails(SANITIZE, libc::EPERM).tool_fails(TOOL, 9, "no answer")
         }),
