@@ -104,6 +104,6 @@ pub use system_roots::SystemRoots;
 pub use target::Target;
 pub use time_zone::{zone, zone_change};
 pub use tool::{
-    EnvironmentVariable, OutputStream, ProgramCall, ProgramHost, RunningProgram, command,
+    EnvironmentVariable, HostedProgram, OutputStream, ProgramCall, ProgramHost, command,
     find_program,
 };

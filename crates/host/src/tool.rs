@@ -174,7 +174,7 @@ pub trait ProgramHost {
     ///
     /// # Errors
     /// The program was not found or cannot be executed.
-    fn start(&self, call: &ProgramCall<'_>) -> io::Result<Box<dyn RunningProgram>>;
+    fn start(&self, call: &ProgramCall<'_>) -> io::Result<Box<dyn HostedProgram>>;
 
     /// Returns the path of an installed program; `None` if it was not found.
     fn path_of(&self, program: &str) -> Option<PathBuf>;
@@ -195,8 +195,8 @@ pub enum OutputStream {
     Stderr,
 }
 
-/// A program that was started.
-pub trait RunningProgram {
+/// A program that a [`ProgramHost`] started.
+pub trait HostedProgram {
     /// Returns the process ID, which is also the ID of its process group.
     fn id(&self) -> u32;
 
@@ -309,7 +309,7 @@ impl<H: ProgramHost> Tools for H {
 pub(crate) struct InstalledTools;
 
 impl ProgramHost for InstalledTools {
-    fn start(&self, call: &ProgramCall<'_>) -> io::Result<Box<dyn RunningProgram>> {
+    fn start(&self, call: &ProgramCall<'_>) -> io::Result<Box<dyn HostedProgram>> {
         let mut command = command(call.program.as_ref())?;
         command.args(call.arguments);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -362,7 +362,7 @@ impl ChildProgram {
     }
 }
 
-impl RunningProgram for ChildProgram {
+impl HostedProgram for ChildProgram {
     fn id(&self) -> u32 {
         self.child.id()
     }
@@ -515,7 +515,7 @@ pub(crate) fn run_with_descendants(
 /// A program whose output is being read.
 struct StartedProgram<'h> {
     host: &'h dyn ProgramHost,
-    program: Box<dyn RunningProgram>,
+    program: Box<dyn HostedProgram>,
     stdout: ProgramOutput,
     stderr: ProgramOutput,
     /// Buffer of [`PART`] bytes.
@@ -624,7 +624,7 @@ struct ProgramOutput {
 
 impl ProgramOutput {
     /// Reads what the program has printed, at most [`PARTS_MAX`] parts of it.
-    fn read(&mut self, stream: OutputStream, program: &mut dyn RunningProgram, part: &mut [u8]) {
+    fn read(&mut self, stream: OutputStream, program: &mut dyn HostedProgram, part: &mut [u8]) {
         if self.is_over {
             return;
         }
@@ -767,7 +767,7 @@ mod tests {
     /// The status of its child was taken by another.
     struct LostProgram;
 
-    impl RunningProgram for LostProgram {
+    impl HostedProgram for LostProgram {
         fn id(&self) -> u32 {
             1
         }
@@ -786,7 +786,7 @@ mod tests {
     struct LosingHost;
 
     impl ProgramHost for LosingHost {
-        fn start(&self, _: &ProgramCall<'_>) -> io::Result<Box<dyn RunningProgram>> {
+        fn start(&self, _: &ProgramCall<'_>) -> io::Result<Box<dyn HostedProgram>> {
             Ok(Box::new(LostProgram))
         }
         fn path_of(&self, _: &str) -> Option<PathBuf> {

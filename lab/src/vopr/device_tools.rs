@@ -22,8 +22,8 @@ use steadfast_domain::purge::PurgeCommandRecord;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{Purge, PurgeChoice, PurgeFailure, PurgeMethod};
 use steadfast_host::{
-    HostError, OutputStream, ProgramCall, ProgramHost, PurgeCommandLine, PurgeOptions,
-    PurgeProgress, PurgeWatch, RunningProgram, purge_simulated,
+    HostError, HostedProgram, OutputStream, ProgramCall, ProgramHost, PurgeCommandLine,
+    PurgeOptions, PurgeProgress, PurgeWatch, purge_simulated,
 };
 
 /// Runs of the tools in a purge that no fault hits; later ones hit none.
@@ -285,7 +285,7 @@ struct SimulatedHost {
 }
 
 impl ProgramHost for SimulatedHost {
-    fn start(&self, call: &ProgramCall<'_>) -> io::Result<Box<dyn RunningProgram>> {
+    fn start(&self, call: &ProgramCall<'_>) -> io::Result<Box<dyn HostedProgram>> {
         let line = format!("{} {}", call.program, call.arguments.join(" "));
         let about = || self.machine.borrow().plain(&line);
         let fault = self.process.call(CallKind::Tool, &about, |_, fault| fault);
@@ -319,7 +319,7 @@ struct SimulatedProgram {
     id: u32,
 }
 
-impl RunningProgram for SimulatedProgram {
+impl HostedProgram for SimulatedProgram {
     fn id(&self) -> u32 {
         self.id
     }

@@ -42,7 +42,7 @@ pub(super) struct FilePrograms {
     pub keeps_unended: bool,
 }
 
-/// What the programs read of `struct gate`.
+/// The fields of `struct gate` that the loader sets.
 #[derive(Clone, Copy)]
 struct Gate {
     /// Times are counted from here.
