@@ -215,8 +215,8 @@ static __always_inline struct step_time step_time_of(__u64 time)
 	if (gate.state == GATE_NOT_YET || time < gate.began_ns)
 		return (struct step_time){};
 	at.since_ns = since_opening - at.step * settings.step_ns;
-	/* A division takes as long as the rest: once per step, and for times of
-	 * earlier steps, whose difference has wrapped around. */
+	/* Divide only once per step, and for times of earlier steps, whose
+	 * difference has wrapped around. */
 	if (at.since_ns >= settings.step_ns) {
 		at.step = since_opening / settings.step_ns;
 		at.since_ns = since_opening - at.step * settings.step_ns;

@@ -162,7 +162,7 @@ pub struct ProgramCall<'a> {
 /// A variable in the environment of a program.
 #[derive(Debug, Clone, Copy)]
 pub struct EnvironmentVariable<'a> {
-    /// Name.
+    /// Name, without `=`.
     pub name: &'a str,
     /// Value.
     pub value: &'a str,
@@ -678,8 +678,8 @@ fn command_line(program: &str, arguments: &[&str]) -> String {
     format!("{program} {}", arguments.join(" ")).trim_end().to_owned()
 }
 
-/// Returns the error of a command, with the end of what it printed on standard error, or of its
-/// standard output if it printed nothing there.
+/// Returns the error of a command with the end of its standard error, or of its standard output if
+/// standard error is empty.
 pub(crate) fn failed(command: String, how: String, stdout: &str, stderr: &str) -> HostError {
     let output = if stderr.trim().is_empty() { stdout } else { stderr };
     let output = excerpt_end(&output.trim().replace('\n', "; "));
@@ -706,7 +706,7 @@ pub(crate) fn wait_for_exit(
     poll_exit(&InstalledTools, limit, each, &mut || child.try_wait())
 }
 
-/// Waits as [`wait_for_exit`] does for a process of which `try_wait` returns the exit status.
+/// Waits as [`wait_for_exit`] does; `try_wait` returns the exit status once the process has ended.
 fn poll_exit(
     host: &dyn ProgramHost,
     limit: Duration,

@@ -60,7 +60,7 @@ pub enum ToolFault {
     Silent,
     /// It prints bytes that are no text.
     Garbage,
-    /// Its output ends in the middle.
+    /// Its output is cut off.
     Torn,
     /// It prints megabytes more to one of its outputs.
     Flood(OutputStream),

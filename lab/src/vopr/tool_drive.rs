@@ -154,7 +154,7 @@ struct ToolText {
     flood: u64,
 }
 
-/// A machine with two drives, of which one is purged.
+/// A machine with two drives, one of which is purged.
 pub struct SimulatedMachine {
     directory: TempDir,
     pub kind: DriveKind,
