@@ -5,9 +5,10 @@ use crate::error::CaptureError;
 use libbpf_rs::btf::types::{FuncProto, Ptr, Typedef};
 use libbpf_rs::btf::{Btf, ReferencesType};
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenMapMut, libbpf_sys};
-use std::ffi::CString;
+use std::ffi::{CString, c_int, c_void};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
+use std::{io, ptr};
 
 #[repr(C, align(8))]
 pub(super) struct AlignedBytes<T: ?Sized>(pub T);
@@ -17,6 +18,18 @@ const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 
 /// Map entries read per batch.
 const BATCH: u32 = 4096;
+
+/// `bpf_map_lookup_batch`, or the same with removal: map, begin of this batch (null: of the map) and
+/// of the next, keys, values, room for pairs and their number, options.
+type ReadBatch = unsafe extern "C" fn(
+    c_int,
+    *mut c_void,
+    *mut c_void,
+    *mut c_void,
+    *mut c_void,
+    *mut u32,
+    *const libbpf_sys::bpf_map_batch_opts,
+) -> c_int;
 
 /// State of the gate: only I/Os issued while it is open are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,41 +123,70 @@ impl AttachedPrograms {
     }
 
     /// Calls `show` for every key of a map and its value.
-    // One batch: libbpf-rs takes a batch that is not full for the last one, but the kernel never
-    // divides a bucket of a hash map.
     pub(super) fn each_pair(
         &self,
         map: &str,
-        mut show: impl FnMut(&[u8], &[u8]),
+        show: impl FnMut(&[u8], &[u8]),
     ) -> Result<(), CaptureError> {
-        let found = self.find(map)?;
-        let all = found
-            .lookup_batch(found.max_entries(), MapFlags::ANY, MapFlags::ANY)
-            .map_err(load_error)?;
-        all.for_each(|(key, value)| show(&key, &value));
-        Ok(())
+        self.read(map, libbpf_sys::bpf_map_lookup_batch, show)
     }
 
     /// Removes all entries of a hash map and calls `show` for each.
     pub(super) fn drain(
         &self,
         map: &str,
+        show: impl FnMut(&[u8], &[u8]),
+    ) -> Result<(), CaptureError> {
+        self.read(map, libbpf_sys::bpf_map_lookup_and_delete_batch, show)
+    }
+
+    // Not by libbpf-rs: it takes an error for the end of the map, and a batch that is not full for
+    // the last one.
+    fn read(
+        &self,
+        map: &str,
+        read_batch: ReadBatch,
         mut show: impl FnMut(&[u8], &[u8]),
     ) -> Result<(), CaptureError> {
         let found = self.find(map)?;
+        let (key_size, value_size) = (found.key_size() as usize, found.value_size() as usize);
+        let mut keys = vec![0; BATCH as usize * key_size];
+        let mut values = vec![0; BATCH as usize * value_size];
+        // The kernel's names of the beginning of this batch and of the next one.
+        let mut begin = vec![0; key_size.max(size_of::<u32>())];
+        let mut next = begin.clone();
+        let mut is_first = true;
         loop {
-            let mut taken = 0;
-            let part = found
-                .lookup_and_delete_batch(BATCH, MapFlags::ANY, MapFlags::ANY)
-                .map_err(load_error)?;
-            part.for_each(|(key, value)| {
-                taken += 1;
-                show(&key, &value);
-            });
-            // As above: a batch that lacks only a few entries is followed by another one.
-            if taken % BATCH <= BATCH / 2 {
+            let mut count = BATCH;
+            let begin_or_null = if is_first { ptr::null_mut() } else { begin.as_mut_ptr() };
+            // SAFETY: the buffers have room for BATCH keys and values of this map, which is no map
+            // of values for each processor; the two names, for a key or a bucket's number.
+            let answer = unsafe {
+                read_batch(
+                    found.as_fd().as_raw_fd(),
+                    begin_or_null.cast(),
+                    next.as_mut_ptr().cast(),
+                    keys.as_mut_ptr().cast(),
+                    values.as_mut_ptr().cast(),
+                    &raw mut count,
+                    ptr::null(),
+                )
+            };
+            let is_last = answer == -libc::ENOENT;
+            if answer < 0 && !is_last {
+                let error = io::Error::from_raw_os_error(-answer);
+                return Err(CaptureError::new(
+                    format!("cannot read {map} of the BPF programs: {error}"),
+                    "capture again; the file holds what was captured until then",
+                ));
+            }
+            let pairs = keys.chunks_exact(key_size).zip(values.chunks_exact(value_size));
+            pairs.take(count as usize).for_each(|(key, value)| show(key, value));
+            if is_last {
                 return Ok(());
             }
+            std::mem::swap(&mut begin, &mut next);
+            is_first = false;
         }
     }
 
@@ -172,13 +214,17 @@ impl AttachedPrograms {
         map: &str,
         mut take: impl FnMut(u32, &[u8]) -> bool,
     ) -> Result<(), CaptureError> {
-        let found = self.find(map)?;
-        let all = found.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY).map_err(load_error)?;
-        for (key, mut value) in all.filter(|(_, value)| value.iter().any(|byte| *byte != 0)) {
-            if plain::read(&key).is_some_and(|at| take(at, &value)) {
-                value.fill(0);
-                found.update(&key, &value, MapFlags::ANY).map_err(load_error)?;
+        let mut taken = Vec::new();
+        self.each_pair(map, |key, value| {
+            let is_zero = value.iter().all(|byte| *byte == 0);
+            if !is_zero && plain::read(key).is_some_and(|at| take(at, value)) {
+                taken.push(key.to_vec());
             }
+        })?;
+        let found = self.find(map)?;
+        let zeros = vec![0; found.value_size() as usize];
+        for key in taken {
+            found.update(&key, &zeros, MapFlags::ANY).map_err(load_error)?;
         }
         Ok(())
     }
