@@ -7,8 +7,8 @@ use crate::date;
 use crate::number::signed;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, BandEdge, COMPARED, COMPARED_SECONDARY, Cell, Exhibit, FormHeader, Marker, Page, Plot,
-    Row, Scale, Series, Stroke, Table,
+    Axis, BandEdge, COMPARED, COMPARED_SECONDARY, Cell, Exhibit, FormHeader, Marker, Metric, Page,
+    Plot, Row, Scale, Series, Stroke, Table,
 };
 use steadfast_domain::{Caveat, EndState, Findings};
 
@@ -30,6 +30,10 @@ const METRIC_NAMES: [(&str, &str); 3] = [
     ("p99", "99 % response time"),
     ("p99-9", "99.9 % response time"),
 ];
+
+/// Loads that readers look for first.
+const PREFERRED_LOADS: [&str; 5] =
+    ["RND 4K W", "RND 4K R", "RND 4K RW65", "SEQ 128K W", "SEQ 128K R"];
 
 struct RunColumn {
     name: &'static str,
@@ -61,6 +65,16 @@ impl MetricTrend {
     fn title_with_unit(&self) -> String {
         let (title, unit) = (self.title(), &self.metric.unit);
         if title.ends_with(unit.as_str()) { title } else { format!("{title}, {unit}") }
+    }
+
+    /// Returns 0 for a metric that got worse, more for less important ones.
+    fn rank(&self) -> u8 {
+        match self.verdict {
+            TrendVerdict::Worse => 0,
+            TrendVerdict::Better => 1,
+            _ if !self.changes.is_empty() => 2,
+            _ => 3,
+        }
     }
 
     /// Returns the ID of its rows and its plot.
@@ -360,20 +374,27 @@ impl ProcedureTrend {
     /// each in their order.
     fn by_importance(&self) -> Vec<&MetricTrend> {
         let mut all: Vec<&MetricTrend> = self.metrics.iter().collect();
-        all.sort_by_key(|metric| match metric.verdict {
-            TrendVerdict::Worse => 0,
-            TrendVerdict::Better => 1,
-            _ if !metric.changes.is_empty() => 2,
-            _ => 3,
-        });
+        all.sort_by_key(|metric| metric.rank());
         all
     }
 
-    /// Returns the plots of the most important metrics that have several values.
+    /// Returns the plots of the most important metrics that have several values. Of equally
+    /// important ones, those come first that are the first of a load in [`PREFERRED_LOADS`].
     fn plots(&self) -> Vec<Plot> {
         let mut metrics = self.by_importance();
         metrics.retain(|metric| metric.values.iter().flatten().count() > 1);
+        metrics.sort_by_key(|metric| (metric.rank(), self.preference(&metric.metric)));
         metrics.into_iter().take(PLOTS_MAX).map(|metric| self.plot(metric)).collect()
+    }
+
+    /// Returns the index of the metric's load in [`PREFERRED_LOADS`], or its length.
+    fn preference(&self, metric: &Metric) -> usize {
+        let first = self.metrics.iter().find(|other| other.metric.point == metric.point);
+        PREFERRED_LOADS
+            .iter()
+            .position(|load| *load == metric.point)
+            .filter(|_| first.is_some_and(|first| first.metric.metric == metric.metric))
+            .unwrap_or(PREFERRED_LOADS.len())
     }
 
     fn plot(&self, metric: &MetricTrend) -> Plot {

@@ -121,6 +121,7 @@ fn every_metric_is_in_the_summary() {
         page.summary.iter().filter_map(Exhibit::as_table).map(|table| table.id.as_str()).collect();
     assert_eq!(all, ["trend-runs", "trend-metrics"]);
     assert_eq!(page.front.tables, ["trend-runs"]);
+    assert_eq!(page.front.plots[..2], ["trend RND 4K W iops", "trend RND 4K R iops"]);
     assert_eq!(rows(&page, "trend-metrics").len(), 6);
     assert!(!found.outcome().contains("better"), "nothing changed: {}", found.outcome());
 }
