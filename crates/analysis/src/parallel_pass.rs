@@ -28,9 +28,12 @@ pub(crate) fn run(
     let first = pass.start.as_ref().map_or(0, |start| start.group);
     let groups = pass.end_group(trace).saturating_sub(first);
     let threads = pool.size().min(groups);
-    let part = |_| -> Option<FoldParts> { folds.iter().map(|fold| fold.boxed_part()).collect() };
-    let parts: Option<Vec<FoldParts>> = (0..threads).map(part).collect();
-    let Some(mut parts) = parts.filter(|_| threads > 1 && trace.largest_group() <= ROWS_PER_GROUP)
+    if threads < 2 || trace.largest_group() > ROWS_PER_GROUP {
+        return pass.run_mapped(trace, mapping, folds);
+    }
+    let parts_of_thread =
+        |_| -> Option<FoldParts> { folds.iter().map(|fold| fold.boxed_part()).collect() };
+    let Some(mut parts) = (0..threads).map(parts_of_thread).collect::<Option<Vec<FoldParts>>>()
     else {
         return pass.run_mapped(trace, mapping, folds);
     };
@@ -46,11 +49,12 @@ pub(crate) fn run(
     Ok(account)
 }
 
-/// Batches per thread whose memory is kept for reuse; twice as many annotated batches are kept,
-/// because a row group is annotated in two parts: a short one, which had to wait, and a long one.
-/// Requesting such blocks from the kernel repeatedly takes a twentieth of the time of a quick pass.
+/// Batches per thread that are kept for reuse. Twice as many annotated batches are kept, because a
+/// row group is annotated as two: a short one of the events that waited, and one of the new events.
+/// Allocating them anew takes 5 % of a quick pass.
 const SPARES_PER_THREAD: usize = 2;
 
+/// A part of each fold, for one thread.
 type FoldParts = Vec<Box<dyn Fold>>;
 
 /// A pass that several threads share.
@@ -59,31 +63,30 @@ struct SharedPass<'t> {
     fields: Fields,
     /// Events issued before this time are skipped, because the pass begins in the middle.
     from_ns: u64,
-    /// Number of leading row groups that can hold I/Os that pass.
-    groups: usize,
+    /// End of the row groups to read; later ones hold no I/O that passes.
+    end_group: usize,
     /// Maximum number of decoded row groups that wait, and of batches that wait to be folded.
-    ahead: usize,
+    waiting_max: usize,
     state: Mutex<SharedPassState>,
     changed: Condvar,
 }
 
 struct SharedPassState {
-    /// The next row group to decode.
-    undecoded: usize,
+    next_to_decode: usize,
     decoded: BTreeMap<usize, DecodedGroup>,
-    /// The next row group to annotate.
-    next: usize,
+    next_to_annotate: usize,
     /// The ordered stage; `None` while a thread works on it.
     ordered: Option<Box<OrderedStage>>,
     annotated: VecDeque<AnnotatedBatch>,
-    spare: Vec<AnnotatedBatch>,
+    spare_annotated: Vec<AnnotatedBatch>,
     spare_batches: Vec<Batch>,
     /// True if no more batches will be queued for folding.
     is_complete: bool,
     failed: Option<TraceError>,
 }
 
-/// Outcome of decoding a row group.
+/// Outcome of decoding a row group. The outer error ends the pass; the inner one is damage to this
+/// row group, which is recorded and skipped.
 type DecodedGroup = Result<Result<Batch, Damage>, TraceError>;
 
 /// The ordered stage, which annotates I/Os in issue order.
@@ -94,7 +97,7 @@ struct OrderedStage {
 
 #[expect(
     clippy::large_enum_variant,
-    reason = "it lives from being chosen to being done; a box would cost an allocation"
+    reason = "a task is short-lived; a box would cost an allocation for each"
 )]
 enum PassTask {
     Decode(usize, Batch),
@@ -120,12 +123,12 @@ impl<'t> SharedPass<'t> {
             None => (0, 0),
         };
         let state = SharedPassState {
-            undecoded: first,
+            next_to_decode: first,
             decoded: BTreeMap::new(),
-            next: first,
+            next_to_annotate: first,
             ordered: Some(Box::new(OrderedStage { buffer, annotator })),
             annotated: VecDeque::new(),
-            spare: Vec::new(),
+            spare_annotated: Vec::new(),
             spare_batches: Vec::new(),
             is_complete: false,
             failed: None,
@@ -134,8 +137,8 @@ impl<'t> SharedPass<'t> {
             trace,
             fields,
             from_ns,
-            groups: pass.end_group(trace),
-            ahead: threads,
+            end_group: pass.end_group(trace),
+            waiting_max: threads,
             state: Mutex::new(state),
             changed: Condvar::new(),
         }
@@ -148,55 +151,61 @@ impl<'t> SharedPass<'t> {
     fn work(&self, parts: &mut FoldParts) {
         let guard = PanicGuard(self);
         let mut buffers = SortBuffers::default();
-        while let Some(next) = self.next() {
-            match next {
-                PassTask::Decode(number, spare) => self.decode(number, spare, &mut buffers),
-                PassTask::Annotate(ordered, number, decoded) => {
-                    self.annotate(ordered, number, decoded)
+        while let Some(task) = self.next_task() {
+            match task {
+                PassTask::Decode(group, spare) => self.decode(group, spare, &mut buffers),
+                PassTask::Annotate(ordered, group, decoded) => {
+                    self.annotate(ordered, group, decoded)
                 }
                 PassTask::End(ordered) => self.end(ordered),
                 PassTask::Fold(annotated) => self.fold(annotated, parts),
             }
             self.changed.notify_all();
         }
+        // No panic.
         mem::forget(guard);
     }
 
     /// Waits for the next task; returns `None` once there will be no more.
-    fn next(&self) -> Option<PassTask> {
+    fn next_task(&self) -> Option<PassTask> {
         let mut state = self.lock();
         loop {
             if state.failed.is_some() || (state.is_complete && state.annotated.is_empty()) {
                 return None;
             }
-            if let Some(next) = state.take(self.groups, self.ahead) {
-                return Some(next);
+            if let Some(task) = state.take(self.end_group, self.waiting_max) {
+                return Some(task);
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    fn decode(&self, number: usize, mut batch: Batch, buffers: &mut SortBuffers) {
+    fn decode(&self, group: usize, mut batch: Batch, buffers: &mut SortBuffers) {
         batch.clear();
-        let read = self.trace.read_group(number, self.fields, &mut batch);
+        let read = self.trace.read_group(group, self.fields, &mut batch);
         batch.sort(buffers);
         let early = batch.count_before(self.from_ns);
         if early > 0 {
+            // Drops the events before the start.
             batch.split_front(early, &mut Batch::default());
         }
-        let decoded = read.map(|whole| whole.map(|()| batch));
-        self.lock().decoded.insert(number, decoded);
+        let decoded = match read {
+            Ok(Ok(())) => Ok(Ok(batch)),
+            Ok(Err(damage)) => Ok(Err(damage)),
+            Err(error) => Err(error),
+        };
+        self.lock().decoded.insert(group, decoded);
     }
 
-    fn annotate(&self, mut ordered: Box<OrderedStage>, number: usize, decoded: DecodedGroup) {
+    fn annotate(&self, mut ordered: Box<OrderedStage>, group: usize, decoded: DecodedGroup) {
         let outcome = match decoded {
             Ok(Ok(batch)) if batch.is_empty() => Ok(()),
             Ok(Ok(batch)) => {
-                ordered.buffer.offer(batch, number + 1);
+                ordered.buffer.offer(batch, group + 1);
                 self.queue_for_folding(&mut ordered)
             }
             Ok(Err(damage)) => {
-                self.trace.record_damage(number, damage);
+                self.trace.record_damage(group, damage);
                 Ok(())
             }
             Err(error) => Err(error),
@@ -207,7 +216,7 @@ impl<'t> SharedPass<'t> {
         state.record_failure(outcome);
     }
 
-    /// Ends the file: all waiting events are in order now.
+    /// Releases the events that still wait for earlier ones: no more will come.
     fn end(&self, mut ordered: Box<OrderedStage>) {
         ordered.buffer.end();
         let outcome = self.queue_for_folding(&mut ordered);
@@ -220,7 +229,7 @@ impl<'t> SharedPass<'t> {
     /// Annotates the I/Os that are in order and queues them for folding.
     fn queue_for_folding(&self, ordered: &mut OrderedStage) -> Result<(), TraceError> {
         let OrderedStage { buffer, annotator } = ordered;
-        let mut next = self.spare();
+        let mut next = self.take_spare();
         loop {
             let latest_ns = buffer.delivered_until_ns();
             if annotator.is_finished || !buffer.next_ready(&mut next.batch) {
@@ -228,16 +237,17 @@ impl<'t> SharedPass<'t> {
             }
             annotator.attach_checkpoint(&mut next, latest_ns, self.trace);
             annotator.annotate(&mut next)?;
-            let spare = self.spare();
+            // Before the lock below, which `take_spare` takes as well.
+            let spare = self.take_spare();
             self.lock().annotated.push_back(mem::replace(&mut next, spare));
             self.changed.notify_all();
         }
-        self.lock().spare.push(next);
+        self.lock().spare_annotated.push(next);
         Ok(())
     }
 
-    fn spare(&self) -> AnnotatedBatch {
-        self.lock().spare.pop().unwrap_or_default()
+    fn take_spare(&self) -> AnnotatedBatch {
+        self.lock().spare_annotated.pop().unwrap_or_default()
     }
 
     fn fold(&self, mut annotated: AnnotatedBatch, parts: &mut FoldParts) {
@@ -246,12 +256,12 @@ impl<'t> SharedPass<'t> {
         let mut state = self.lock();
         let batch = mem::take(&mut annotated.batch);
         // Row groups are read into these batches, so only large ones are worth keeping.
-        let spares_max = SPARES_PER_THREAD * self.ahead;
+        let spares_max = SPARES_PER_THREAD * self.waiting_max;
         if state.spare_batches.len() < spares_max && batch.len() > ROWS_PER_GROUP / 2 {
             state.spare_batches.push(batch);
         }
-        if state.spare.len() < 2 * spares_max {
-            state.spare.push(annotated);
+        if state.spare_annotated.len() < 2 * spares_max {
+            state.spare_annotated.push(annotated);
         }
         state.record_failure(outcome);
     }
@@ -269,35 +279,37 @@ impl<'t> SharedPass<'t> {
 
 impl SharedPassState {
     /// Returns the next task. What other threads wait for comes first.
-    fn take(&mut self, groups: usize, ahead: usize) -> Option<PassTask> {
-        if self.annotated.len() < ahead
+    fn take(&mut self, end_group: usize, waiting_max: usize) -> Option<PassTask> {
+        if self.annotated.len() < waiting_max
             && !self.is_complete
-            && let Some(next) = self.take_ordered(groups)
+            && let Some(task) = self.take_ordered(end_group)
         {
-            return Some(next);
+            return Some(task);
         }
         if let Some(annotated) = self.annotated.pop_front() {
             return Some(PassTask::Fold(annotated));
         }
-        let may_decode = self.undecoded < groups.min(self.next + ahead) && !self.is_complete;
-        may_decode.then(|| {
-            self.undecoded += 1;
-            PassTask::Decode(self.undecoded - 1, self.spare_batches.pop().unwrap_or_default())
-        })
+        let group = self.next_to_decode;
+        if self.is_complete || group >= end_group.min(self.next_to_annotate + waiting_max) {
+            return None;
+        }
+        self.next_to_decode += 1;
+        Some(PassTask::Decode(group, self.spare_batches.pop().unwrap_or_default()))
     }
 
     /// Returns the next task of the ordered stage, unless a thread works on it or its row group is
     /// not decoded yet.
-    fn take_ordered(&mut self, groups: usize) -> Option<PassTask> {
-        if self.next == groups {
+    fn take_ordered(&mut self, end_group: usize) -> Option<PassTask> {
+        let group = self.next_to_annotate;
+        if group == end_group {
             return self.ordered.take().map(PassTask::End);
         }
-        if self.ordered.is_none() || !self.decoded.contains_key(&self.next) {
+        if self.ordered.is_none() {
             return None;
         }
-        let (ordered, decoded) = self.ordered.take().zip(self.decoded.remove(&self.next))?;
-        self.next += 1;
-        Some(PassTask::Annotate(ordered, self.next - 1, decoded))
+        let decoded = self.decoded.remove(&group)?;
+        self.next_to_annotate += 1;
+        self.ordered.take().map(|ordered| PassTask::Annotate(ordered, group, decoded))
     }
 
     /// Keeps the first error.
@@ -319,5 +331,5 @@ impl Drop for PanicGuard<'_, '_> {
 }
 
 fn thread_stopped() -> TraceError {
-    TraceError::Unsuitable("a thread that read it stopped".into())
+    TraceError::Unsuitable("a thread that read it stopped: report this as a defect".into())
 }

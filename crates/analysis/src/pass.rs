@@ -1,7 +1,7 @@
 //! One pass over the single I/Os of a trace, delivered in issue order, annotated with sequentiality
 //! and filtered.
 
-use crate::annotate::arrival_gaps::ArrivalGaps;
+use crate::annotate::arrival_gaps::ArrivalGapTracker;
 use crate::annotate::busy_time::DeviceBusySpan;
 pub use crate::annotate::checkpoint::Checkpoint;
 use crate::annotate::overflow_guard::OverflowGuard;
@@ -185,7 +185,7 @@ pub(crate) struct Annotator {
     filter: Filter,
     overflow: OverflowGuard,
     /// Gaps between the I/Os of a stream; `None` if no fold asks for annotations of neighbors.
-    gaps: Option<ArrivalGaps>,
+    gaps: Option<ArrivalGapTracker>,
     runs: SelectedRunLengths,
     /// Earliest time of the next I/O in [`AnnotatedRows::order_ns`]; `None` if no fold asks for these
     /// times.
@@ -223,7 +223,7 @@ impl Annotator {
                 .with_annotations(fields.has_neighbors())
                 .with_busy_spans(has_busy)
                 .keep_recorded_depth(true),
-            gaps: fields.has_neighbors().then(ArrivalGaps::default),
+            gaps: fields.has_neighbors().then(ArrivalGapTracker::default),
             runs,
             next_order_ns: fields.has_order().then_some(0),
             busy_before,

@@ -4,7 +4,7 @@
 use crate::cells::{TimeCells, TimeCellsBuilder};
 use crate::index_segments::{IOS_MIN, IndexSegments, SEGMENTS_MAX, ThreadCheckpoints};
 use crate::maps::{
-    AddressRanges, COLUMNS, ColumnAxis, FINE_COLUMNS, IndexMaps, IndexMapsBuilder, RANGES,
+    ADDRESS_RANGES, AddressRanges, COLUMNS, ColumnAxis, FINE_COLUMNS, IndexMaps, IndexMapsBuilder,
     TouchedRanges,
 };
 use crate::pair_numbers::{Breakdowns, PairBatcher};
@@ -124,7 +124,7 @@ impl Index {
         let reach = captured.end_of_range().unwrap_or(1 << 40);
         let reach = size.map_or(reach, |size| reach.min(size.0));
         let quality = Completeness::from_conditions(captured.conditions());
-        let addresses = AddressRanges::new(0..reach, RANGES);
+        let addresses = AddressRanges::new(0..reach, ADDRESS_RANGES);
         let time = IndexedTime { begin_ns, end_ns, step_ns };
         let mut builder = IndexBuilder::new(time, addresses, Arc::clone(progress), quality);
         let account = captured.run(&pass, &mut [&mut builder])?;

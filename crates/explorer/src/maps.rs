@@ -14,9 +14,9 @@ use steadfast_tracefile::{Field, Fields, TraceError};
 pub const COLUMNS: usize = 1024;
 const SECONDS_COLUMNS: u64 = 4096;
 /// Address ranges of the address map of an index.
-pub const RANGES: usize = 1024;
-pub const PARTS: usize = 100;
-pub const SECOND: u64 = 1_000_000_000;
+pub const ADDRESS_RANGES: usize = 1024;
+pub const PARTS_PER_SECOND: usize = 100;
+pub const SECOND_NS: u64 = 1_000_000_000;
 
 /// Maximum number of columns of the address map with finer time.
 pub const FINE_COLUMNS: usize = 16_384;
@@ -39,7 +39,7 @@ impl TouchedRanges {
     /// Returns the numbers that the ranges have in the map with [`FINE_RANGES`].
     #[inline]
     pub fn numbers_in_fine_map(self) -> impl Iterator<Item = usize> {
-        self.numbers().map(|range| range * FINE_RANGES / RANGES)
+        self.numbers().map(|range| range * FINE_RANGES / ADDRESS_RANGES)
     }
 }
 
@@ -120,7 +120,7 @@ pub fn hit_key(op: IoOp) -> u32 {
 /// Returns the part of its second in which a time lies.
 #[inline]
 pub fn second_part(time_ns: u64) -> usize {
-    (time_ns % SECOND) as usize * PARTS / SECOND as usize
+    (time_ns % SECOND_NS) as usize * PARTS_PER_SECOND / SECOND_NS as usize
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -144,7 +144,7 @@ impl IndexMapsBuilder {
     /// Creates empty maps of a capture with the columns of the two address maps.
     pub fn new(coarse: ColumnAxis, fine: ColumnAxis, end_ns: u64) -> Self {
         IndexMapsBuilder {
-            hits: coarse.cube(RANGES),
+            hits: coarse.cube(ADDRESS_RANGES),
             fine: fine.cube(FINE_RANGES),
             seconds: MapFold::for_seconds(0..end_ns, SECONDS_COLUMNS).cube,
         }
@@ -204,7 +204,7 @@ impl MapFold {
     fn new(axis: ColumnAxis, kind: MapKind) -> Self {
         let buckets = match kind {
             MapKind::Addresses(addresses) => addresses.ranges,
-            MapKind::Seconds => PARTS,
+            MapKind::Seconds => PARTS_PER_SECOND,
         };
         MapFold { axis, kind, cube: axis.cube(buckets) }
     }
@@ -217,14 +217,14 @@ impl MapFold {
     /// Creates an empty map of seconds over a time span, with one column per second, or with wider
     /// columns so that there are at most `columns_max`.
     pub fn for_seconds(span_ns: Range<u64>, columns_max: u64) -> Self {
-        let first = span_ns.start / SECOND;
-        let last = span_ns.end.saturating_sub(1).max(span_ns.start) / SECOND;
+        let first = span_ns.start / SECOND_NS;
+        let last = span_ns.end.saturating_sub(1).max(span_ns.start) / SECOND_NS;
         let mut width_s = 1;
         while last / width_s - first / width_s >= columns_max.max(1) {
             width_s *= 2;
         }
         let axis = ColumnAxis {
-            width_ns: width_s.saturating_mul(SECOND),
+            width_ns: width_s.saturating_mul(SECOND_NS),
             first: first / width_s,
             columns: (last / width_s - first / width_s + 1) as usize,
         };
@@ -323,13 +323,13 @@ mod tests {
 
     #[test]
     fn a_second_is_divided_into_parts() {
-        let fold = MapFold::for_seconds(0..5 * SECOND, 3);
-        assert_eq!((fold.axis.width_ns, fold.axis.columns), (2 * SECOND, 3));
+        let fold = MapFold::for_seconds(0..5 * SECOND_NS, 3);
+        assert_eq!((fold.axis.width_ns, fold.axis.columns), (2 * SECOND_NS, 3));
         let io = |issued_ns| IoEvent { issued_ns, ..IoEvent::default() };
-        let events = [io(0), io(SECOND - 1), io(SECOND), io(4 * SECOND + SECOND / 2)];
+        let events = [io(0), io(SECOND_NS - 1), io(SECOND_NS), io(4 * SECOND_NS + SECOND_NS / 2)];
         let first = ListedCell { step: 0, key: 0, counts: vec![(0, 2), (99, 1)] };
         let last = ListedCell { step: 2, key: 0, counts: vec![(50, 1)] };
         assert_eq!(folded(fold, &events), [first, last]);
-        assert_eq!(MapFold::for_seconds(7 * SECOND..8 * SECOND, 9).axis.columns, 1);
+        assert_eq!(MapFold::for_seconds(7 * SECOND_NS..8 * SECOND_NS, 9).axis.columns, 1);
     }
 }

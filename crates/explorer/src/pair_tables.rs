@@ -4,7 +4,9 @@
 //! that is not enough, nothing is kept and the I/Os are read.
 
 use crate::cells::{BUCKETS, PairSums, TimeCells, TimeCellsBuilder, coarse_buckets, count_buckets};
-use crate::maps::{ColumnAxis, FINE_RANGES, PARTS, SECOND, TouchedRanges, hit_key, second_part};
+use crate::maps::{
+    ColumnAxis, FINE_RANGES, PARTS_PER_SECOND, SECOND_NS, TouchedRanges, hit_key, second_part,
+};
 use crate::pair_numbers::{Breakdowns, CountedIo, PairFilter, PairKey, PairNumbers};
 use serde::{Deserialize, Serialize};
 use steadfast_analysis::cells::CubeCell;
@@ -72,7 +74,7 @@ impl PairTables {
 
     /// Returns the parts of seconds of the I/Os that pass; `None` if they are not kept.
     pub fn seconds(&self, passing: PairFilter<'_>) -> Option<Cube<()>> {
-        self.rolled_up(&self.seconds, PARTS, passing, |_| 0)
+        self.rolled_up(&self.seconds, PARTS_PER_SECOND, passing, |_| 0)
     }
 
     fn rolled_up(
@@ -150,7 +152,7 @@ impl PairTablesBuilder {
             end_ns,
             times: columns(end_ns, cell_ns, COLUMNS, BUCKETS),
             hits: columns(end_ns, cell_ns, MAP_COLUMNS, FINE_RANGES),
-            seconds: columns(end_ns, SECOND, MAP_COLUMNS, PARTS),
+            seconds: columns(end_ns, SECOND_NS, MAP_COLUMNS, PARTS_PER_SECOND),
             is_whole: true,
         }
     }

@@ -1,7 +1,7 @@
 //! [`PairTallies`]: the sums and the touched address ranges of each stream of each process in a
 //! segment of time, from which the tables are derived. They are stored compressed.
 
-use crate::maps::{RANGES, TouchedRanges};
+use crate::maps::{ADDRESS_RANGES, TouchedRanges};
 use crate::pair_numbers::{CountedIo, PairFilter, PairKey, PairNumbers};
 use crate::process_hits::{ProcessHits, RangeCounts};
 use serde::{Deserialize, Serialize};
@@ -100,7 +100,7 @@ impl PairTallies {
             self.full.push(packed);
         }
         let at = self.all.len();
-        let hits = DenseCounts::new(RANGES);
+        let hits = DenseCounts::new(ADDRESS_RANGES);
         self.all.push(PairTally { key, sums: IoSums::default(), hits });
         self.positions.insert(key, at);
         Ok(at)

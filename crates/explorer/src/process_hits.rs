@@ -1,6 +1,6 @@
 //! [`ProcessHits`]: the hits of each address range by process.
 
-use crate::maps::{AddressRanges, RANGES};
+use crate::maps::{ADDRESS_RANGES, AddressRanges};
 use std::collections::HashMap;
 use steadfast_analysis::questions::processes::ProcessKey;
 use steadfast_analysis::{AnnotatedRows, Fold};
@@ -20,7 +20,7 @@ impl ProcessHits {
     pub fn add(&mut self, key: Option<ProcessKey>, counts: impl IntoIterator<Item = (u16, u32)>) {
         let is_full = self.0.len() >= PROCESSES_MAX && !self.0.contains_key(&key);
         let key = if is_full { None } else { key };
-        let ours = self.0.entry(key).or_insert_with(|| vec![0; RANGES]);
+        let ours = self.0.entry(key).or_insert_with(|| vec![0; ADDRESS_RANGES]);
         for (range, count) in counts {
             if let Some(ours) = ours.get_mut(usize::from(range)) {
                 *ours = ours.saturating_add(count);
@@ -29,7 +29,7 @@ impl ProcessHits {
     }
 
     pub fn by_range(&self) -> Vec<u64> {
-        let mut all = vec![0; RANGES];
+        let mut all = vec![0; ADDRESS_RANGES];
         for counts in self.0.values() {
             all.iter_mut().zip(counts).for_each(|(sum, count)| *sum += u64::from(*count));
         }

@@ -1,51 +1,55 @@
-//! [`ArrivalGaps`]: the time from each I/O of a stream to the next, among those that pass the filter.
+//! Arrival gaps: the time between an I/O and the previous one of the same stream, among those that
+//! pass the filter.
 
 use crate::fold::AnnotatedBatch;
 use crate::questions::streams::{STREAMS_MAX, StreamKey};
 use crate::tables::recent_cache::RecentCache;
 use rustc_hash::FxHashMap;
 
-/// Number of every stream beyond [`STREAMS_MAX`]; it has no gaps.
+/// Index of every stream beyond the first [`STREAMS_MAX`]. Such streams get no gaps.
 const UNTRACKED_STREAM: u32 = u32::MAX;
 
-/// Time of the last I/O of each stream. Streams beyond the limit have none.
+/// Computes arrival gaps.
 #[derive(Default)]
-pub(crate) struct ArrivalGaps {
+pub(crate) struct ArrivalGapTracker {
     recent: RecentCache<StreamKey, u32>,
-    numbers: FxHashMap<StreamKey, u32>,
-    /// Issue time of the last I/O by number of the stream.
-    last_ns: Vec<Option<u64>>,
+    indices: FxHashMap<StreamKey, u32>,
+    /// Issue time of each stream's last I/O, by index; `None` only while its first I/O is added.
+    last_issued_ns: Vec<Option<u64>>,
 }
 
-impl ArrivalGaps {
+impl ArrivalGapTracker {
     /// Fills in the gaps of the rows that pass the filter.
-    pub(crate) fn fill(&mut self, next: &mut AnnotatedBatch) {
-        let batch = &next.batch;
+    pub(crate) fn fill(&mut self, annotated: &mut AnnotatedBatch) {
+        let batch = &annotated.batch;
         for row in 0..batch.len() {
-            if !next.kept[row] {
+            if !annotated.kept[row] {
                 continue;
             }
-            let sequential = next.sequential[row];
+            let sequential = annotated.sequential[row];
             let key = StreamKey { op: batch.op(row), sequential, bytes: batch.bytes(row) };
-            next.annotations[row].gap_ns = self.gap(key, batch.issued_ns(row));
+            annotated.annotations[row].gap_ns = self.record_issue(key, batch.issued_ns(row));
         }
     }
 
-    /// Returns the time since the last I/O of a stream, and remembers this one.
-    fn gap(&mut self, key: StreamKey, at_ns: u64) -> Option<u64> {
-        let ArrivalGaps { recent, numbers, last_ns } = self;
+    /// Records an I/O and returns the time since the previous one of its stream; `None` for the first
+    /// one and for streams that are not tracked.
+    fn record_issue(&mut self, key: StreamKey, issued_ns: u64) -> Option<u64> {
+        let ArrivalGapTracker { recent, indices, last_issued_ns } = self;
         let packed_key = StreamKey::packed(key.op, key.sequential, key.bytes);
-        let number = recent.get_or(packed_key, key, || {
-            let next = last_ns.len();
-            if next >= STREAMS_MAX && !numbers.contains_key(&key) {
-                return UNTRACKED_STREAM;
+        let index = recent.get_or(packed_key, key, || match indices.get(&key) {
+            Some(index) => *index,
+            None if last_issued_ns.len() >= STREAMS_MAX => UNTRACKED_STREAM,
+            None => {
+                let index = last_issued_ns.len() as u32;
+                last_issued_ns.push(None);
+                indices.insert(key, index);
+                index
             }
-            *numbers.entry(key).or_insert_with(|| {
-                last_ns.push(None);
-                next as u32
-            })
         });
-        let last = last_ns.get_mut(number as usize)?;
-        last.replace(at_ns).map(|before| at_ns.saturating_sub(before))
+        // Not found if the stream is not tracked.
+        let last_ns = last_issued_ns.get_mut(index as usize)?;
+        // An event that could not be sorted may be issued before the previous one.
+        last_ns.replace(issued_ns).map(|last_ns| issued_ns.saturating_sub(last_ns))
     }
 }

@@ -3,7 +3,8 @@
 use crate::http_error::{HttpError, HttpResult};
 use crate::index::CELLS_ENOUGH;
 use crate::maps::{
-    AddressRanges, ColumnAxis, FINE_RANGES, MapFold, PARTS, RANGES, SECOND, hit_key,
+    ADDRESS_RANGES, AddressRanges, ColumnAxis, FINE_RANGES, MapFold, PARTS_PER_SECOND, SECOND_NS,
+    hit_key,
 };
 use crate::pair_numbers::Breakdowns;
 use crate::query::QueryString;
@@ -12,20 +13,26 @@ use serde::Serialize;
 use steadfast_analysis::{Cube, Filter};
 use steadfast_domain::{CoarseHistogram, IoOp, QuarterHistogram};
 
-const CELLS_DEFAULT: u64 = 512;
-const CELLS_MAX: u64 = 4096;
+const COLUMNS_DEFAULT: u64 = 512;
+const COLUMNS_MAX: u64 = 4096;
 const ROWS_DEFAULT: u64 = 128;
-/// Buckets of response times in a quarter of an octave.
-const QUARTER: usize = CoarseHistogram::index(20) - CoarseHistogram::index(16);
+/// Buckets of response times in a quarter of an octave: 16 to 20 is the first quarter of the octave
+/// from 16 to 32.
+const BUCKETS_PER_QUARTER_OCTAVE: usize = CoarseHistogram::index(20) - CoarseHistogram::index(16);
 /// Maximum number of values in an answer.
 const VALUES_MAX: u64 = 1 << 21;
+/// Number of columns from which on the map of the index is fine enough for issue times within the
+/// second.
+const SECOND_COLUMNS_ENOUGH: u64 = CELLS_ENOUGH / 8;
 
-/// Counts, column by column, the lowest row first.
+/// A heat map: counts column by column, the lowest row first.
 #[derive(Debug, Serialize)]
 pub struct HeatAnswer {
     kind: &'static str,
+    /// Time at which the first column begins, in nanoseconds.
     from: u64,
     width_ns: u64,
+    /// Number of columns.
     cells: usize,
     rows: usize,
     /// Lower edges of the rows, followed by the upper edge of the last.
@@ -34,7 +41,7 @@ pub struct HeatAnswer {
 }
 
 impl HeatAnswer {
-    /// Returns an answer without hits, with one row between two edges.
+    /// Creates an answer without hits, whose rows lie between adjacent edges.
     fn new(kind: &'static str, axis: ColumnAxis, row_edges: Vec<u64>) -> Self {
         let rows = row_edges.len().saturating_sub(1);
         HeatAnswer {
@@ -54,77 +61,100 @@ impl HeatAnswer {
 }
 
 pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<HeatAnswer> {
-    let cells = query.within("cells", CELLS_DEFAULT, CELLS_MAX)?;
-    let rows = query.within("rows", ROWS_DEFAULT, RANGES as u64)?;
-    if cells * rows > VALUES_MAX {
-        let what = format!("{cells} cells of {rows} rows are more than {VALUES_MAX} values");
+    let columns = query.within("cells", COLUMNS_DEFAULT, COLUMNS_MAX)?;
+    let rows = query.within("rows", ROWS_DEFAULT, ADDRESS_RANGES as u64)?;
+    if columns * rows > VALUES_MAX {
+        let what = format!("{columns} columns of {rows} rows are more than {VALUES_MAX} values");
         return Err(HttpError::bad(what));
     }
     let rows = rows as usize;
     match query.one("kind")? {
-        Some("rt") => bucket_heat(selection, cells, rows, HeatKind::Responses),
-        Some("qd") => bucket_heat(selection, cells, rows, HeatKind::Depths),
-        Some("lba") => address_heat(selection, query, cells, rows),
-        Some("subsecond") => second_heat(selection, cells, rows),
-        _ => Err(HttpError::bad("'kind' is rt, qd, lba or subsecond")),
+        Some("rt") => bucket_heat(selection, columns, rows, BucketedQuantity::ResponseTime),
+        Some("qd") => bucket_heat(selection, columns, rows, BucketedQuantity::QueueDepth),
+        Some("lba") => address_heat(selection, query, columns, rows),
+        Some("subsecond") => subsecond_heat(selection, columns, rows),
+        _ => Err(HttpError::bad("'kind' must be rt, qd, lba or subsecond")),
     }
 }
 
+/// A quantity that is counted in buckets of a histogram.
 #[derive(Clone, Copy, PartialEq)]
-enum HeatKind {
-    Responses,
-    Depths,
+enum BucketedQuantity {
+    ResponseTime,
+    QueueDepth,
 }
 
-impl HeatKind {
+impl BucketedQuantity {
+    fn kind(self) -> &'static str {
+        match self {
+            BucketedQuantity::ResponseTime => "rt",
+            BucketedQuantity::QueueDepth => "qd",
+        }
+    }
+
     fn bounds(self, bucket: usize) -> (u64, u64) {
         match self {
-            HeatKind::Responses => CoarseHistogram::bounds(bucket),
-            HeatKind::Depths => QuarterHistogram::bounds(bucket),
+            BucketedQuantity::ResponseTime => CoarseHistogram::bounds(bucket),
+            BucketedQuantity::QueueDepth => QuarterHistogram::bounds(bucket),
         }
     }
 }
 
-/// Builds rows that consist of whole buckets, so that every count is exact.
+/// A count of one bucket in one column.
+struct BucketInColumn {
+    column: usize,
+    bucket: usize,
+    count: u64,
+}
+
+/// Returns the heat map of response times or queue depths. Its rows are whole buckets, so every
+/// count is exact.
 fn bucket_heat(
     selection: &IoSelection<'_>,
-    cells: u64,
+    columns: u64,
     rows: usize,
-    buckets: HeatKind,
+    quantity: BucketedQuantity,
 ) -> HttpResult<HeatAnswer> {
-    let window = selection.cell_window(cells, Breakdowns::default())?;
-    let mut found: Vec<(usize, usize, u64)> = Vec::new();
-    window.all().columns(window.cells.clone(), window.wide, |at, column| {
-        let counts = match buckets {
-            HeatKind::Responses => column.responses(),
-            HeatKind::Depths => column.depths(),
+    let window = selection.cell_window(columns, Breakdowns::default())?;
+    let mut filled: Vec<BucketInColumn> = Vec::new();
+    window.all().columns(window.cells.clone(), window.wide, |column, sums| {
+        let counts = match quantity {
+            BucketedQuantity::ResponseTime => sums.responses(),
+            BucketedQuantity::QueueDepth => sums.depths(),
         };
-        let filled = counts.iter().enumerate().filter(|(_, count)| **count > 0);
-        found.extend(filled.map(|(bucket, count)| (at, bucket, *count)));
+        let counts = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        filled.extend(counts.map(|(bucket, count)| BucketInColumn {
+            column,
+            bucket,
+            count: *count,
+        }));
     });
-    // A row of the kernel's buckets, a quarter of an octave each, consists of whole ones.
-    let whole = if selection.capture.has_kernel_sums() { QUARTER } else { 1 };
-    let low = found.iter().map(|(_, bucket, _)| *bucket / whole * whole).min();
-    let high = found.iter().map(|(_, bucket, _)| *bucket / whole * whole + whole - 1).max();
-    let kind = if buckets == HeatKind::Responses { "rt" } else { "qd" };
-    let (Some(low), Some(high)) = (low, high) else {
-        return Ok(HeatAnswer::new(kind, window.axis, Vec::new()));
+    // The kernel counts response times in quarters of an octave. A row must not split one. It counts
+    // no queue depths.
+    let granule = if selection.capture.has_kernel_sums() { BUCKETS_PER_QUARTER_OCTAVE } else { 1 };
+    let lowest = filled.iter().map(|one| one.bucket).min();
+    let highest = filled.iter().map(|one| one.bucket).max();
+    let (Some(lowest), Some(highest)) = (lowest, highest) else {
+        return Ok(HeatAnswer::new(quantity.kind(), window.axis, Vec::new()));
     };
-    let buckets_per_row = (high - low + 1).div_ceil(rows).next_multiple_of(whole);
-    let lower = (low..=high).step_by(buckets_per_row).map(|bucket| buckets.bounds(bucket).0);
-    let edges = lower.chain([buckets.bounds(high).1.saturating_add(1)]).collect();
-    let mut heat = HeatAnswer::new(kind, window.axis, edges);
-    for (at, bucket, count) in found {
-        heat.add(at, (bucket - low) / buckets_per_row, count);
+    let low = lowest / granule * granule;
+    let high = highest / granule * granule + granule - 1;
+    let buckets_per_row = (high - low + 1).div_ceil(rows).next_multiple_of(granule);
+    let lower = (low..=high).step_by(buckets_per_row).map(|bucket| quantity.bounds(bucket).0);
+    let edges = lower.chain([quantity.bounds(high).1.saturating_add(1)]).collect();
+    let mut heat = HeatAnswer::new(quantity.kind(), window.axis, edges);
+    for one in filled {
+        heat.add(one.column, (one.bucket - low) / buckets_per_row, one.count);
     }
     Ok(heat)
 }
 
-/// Counts hits by reads, writes or both. An I/O hits every range that it touches.
+/// Returns the heat map of addresses, of reads, writes or both. An I/O hits every range that it
+/// touches.
 fn address_heat(
     selection: &IoSelection<'_>,
     query: &QueryString,
-    cells: u64,
+    columns: u64,
     rows: usize,
 ) -> HttpResult<HeatAnswer> {
     selection.check_one_device()?;
@@ -132,127 +162,168 @@ fn address_heat(
     let is_wanted = |op: IoOp| ops.is_empty() || ops.contains(&op);
     let keys = [IoOp::Read, IoOp::Write].into_iter().filter(|op| is_wanted(*op)).map(hit_key);
     let keys: Vec<u32> = keys.collect();
-    let (maps, range) = (&selection.index.maps, (query.number("low")?, query.number("high")?));
+    let maps = &selection.index.maps;
+    let range = (query.number("low")?, query.number("high")?);
     let fine = maps.addresses.combined(FINE_RANGES);
-    let found;
+    // Keeps a cube that is computed here as long as the reference to it.
+    let computed;
     let (cube, addresses) = if range != (None, None) {
-        found = hits_of_ios(selection, range, cells, rows)?;
-        (&found.0, found.1)
+        computed = hits_of_ios(selection, range, columns, rows)?;
+        (&computed.0, computed.1)
     } else if is_answered_by_index(selection) {
+        // The map of many ranges has wide columns, that of narrow columns few ranges.
         let (from, to) = selection.window_ns;
-        let has_few_columns = (to - from) / maps.hits.step_ns().unwrap_or(1) < cells;
-        let is_fine = has_few_columns && rows <= FINE_RANGES;
-        if is_fine { (&maps.fine, fine) } else { (&maps.hits, maps.addresses) }
+        let has_few_columns = (to - from) / step_ns(&maps.hits) < columns;
+        if has_few_columns && rows <= FINE_RANGES {
+            (&maps.fine, fine)
+        } else {
+            (&maps.hits, maps.addresses)
+        }
     } else {
-        found = match hits_of_pairs(selection, rows) {
+        computed = match hits_by_pair(selection, rows) {
             Some(cube) => (cube, fine),
-            None => hits_of_ios(selection, range, cells, RANGES)?,
+            // In all ranges, which are combined into rows below, as those of the index are.
+            None => hits_of_ios(selection, range, columns, ADDRESS_RANGES)?,
         };
-        (&found.0, found.1)
+        (&computed.0, computed.1)
     };
-    let width_ns = cube.step_ns().unwrap_or(1);
-    let axis = axis(selection.window_ns, cells, width_ns, width_ns);
-    let buckets_per_row = divisor(addresses.ranges, rows);
-    let rows = addresses.ranges / buckets_per_row;
-    let edges = (0..=rows).map(|row| addresses.begin(row * buckets_per_row)).collect();
+    let axis = axis_of_steps(selection.window_ns, columns, step_ns(cube));
+    let ranges_per_row = divisor(addresses.ranges, rows);
+    let rows = addresses.ranges / ranges_per_row;
+    let edges = (0..=rows).map(|row| addresses.begin(row * ranges_per_row)).collect();
     let mut heat = HeatAnswer::new("lba", axis, edges);
-    for (at, key, row, count) in counts(cube, selection.window_ns, &axis, buckets_per_row) {
-        if keys.contains(&key) {
-            heat.add(at, row, count);
+    for one in counts(cube, selection.window_ns, &axis, ranges_per_row) {
+        if keys.contains(&one.key) {
+            heat.add(one.column, one.row, one.count);
         }
     }
     Ok(heat)
 }
 
-/// Returns whether the maps of the index suffice. They count reads and writes separately.
+/// Returns whether the maps of the index suffice. A filter by operation does not matter: the maps
+/// count reads and writes separately.
 fn is_answered_by_index(selection: &IoSelection<'_>) -> bool {
-    let all = selection.with_filter(Filter { ops: Vec::new(), ..selection.filter.clone() });
-    all.is_unfiltered() && all.index_suffices()
+    let any_op = selection.with_filter(Filter { ops: Vec::new(), ..selection.filter.clone() });
+    any_op.is_unfiltered() && any_op.index_suffices()
 }
 
-/// Returns the hits of the chosen streams and processes, if the index has them.
-fn hits_of_pairs(selection: &IoSelection<'_>, rows: usize) -> Option<Cube<()>> {
-    let passing =
-        selection.pair_filter().filter(|_| rows <= FINE_RANGES && selection.is_slow_to_read())?;
-    selection.index.by_pair.hits(passing)
+/// Returns the hits of the selected pairs of I/O stream and process; `None` if the index does not
+/// have them, if it has fewer ranges than `rows`, or if reading the I/Os is quick.
+fn hits_by_pair(selection: &IoSelection<'_>, rows: usize) -> Option<Cube<()>> {
+    if rows > FINE_RANGES || !selection.is_slow_to_read() {
+        return None;
+    }
+    selection.index.by_pair.hits(selection.pair_filter()?)
 }
 
+/// Returns the hits between two addresses, by reading the I/Os.
 fn hits_of_ios(
     selection: &IoSelection<'_>,
-    (low, high): (Option<u64>, Option<u64>),
-    cells: u64,
+    range: (Option<u64>, Option<u64>),
+    columns: u64,
     rows: usize,
 ) -> HttpResult<(Cube<()>, AddressRanges)> {
-    let all = &selection.index.maps.addresses;
-    let (low, high) = (low.unwrap_or(all.low), high.unwrap_or(all.begin(all.ranges)));
+    let device = &selection.index.maps.addresses;
+    let low = range.0.unwrap_or(device.low);
+    let high = range.1.unwrap_or(device.begin(device.ranges));
     if low >= high {
         return Err(HttpError::bad(format!("no address lies between {low} and {high}")));
     }
-    let axis = selection.axis(cells);
+    let axis = selection.axis(columns);
     let addresses = AddressRanges::new(low..high, rows);
     let mut fold = MapFold::for_addresses(axis, addresses);
     selection.fold(selection.window_ns, &mut fold)?;
     Ok((fold.cube.finish(), addresses))
 }
 
-/// Iterates over the counts of a window of a cube: column, key, row and count.
+/// Returns the width of a cube's steps. A cube that was abandoned has none, and no counts: then any
+/// width will do.
+fn step_ns(cube: &Cube<()>) -> u64 {
+    cube.step_ns().unwrap_or(1)
+}
+
+/// Divides a window into at most `columns` columns that consist of whole steps.
+fn axis_of_steps(window_ns: (u64, u64), columns: u64, step_ns: u64) -> ColumnAxis {
+    axis(window_ns, columns, step_ns, step_ns)
+}
+
+/// A count of a cube, by its place in a heat map.
+struct HeatCount {
+    column: usize,
+    key: u32,
+    row: usize,
+    count: u64,
+}
+
+/// Iterates over the counts of a window of a cube.
 fn counts(
     cube: &Cube<()>,
     window_ns: (u64, u64),
     axis: &ColumnAxis,
     buckets_per_row: usize,
-) -> impl Iterator<Item = (usize, u32, usize, u64)> {
-    let steps_per_column = axis.width_ns / cube.step_ns().unwrap_or(1);
+) -> impl Iterator<Item = HeatCount> {
+    let steps_per_column = axis.width_ns / step_ns(cube);
     cube.window(window_ns).iter().flat_map(move |cell| {
-        let at = (cube.first() + u64::from(cell.step)) / steps_per_column - axis.first;
-        cube.counts(cell).map(move |(bucket, count)| {
-            (at as usize, cell.key, bucket / buckets_per_row, count.into())
+        let column = (cube.first() + u64::from(cell.step)) / steps_per_column - axis.first;
+        cube.counts(cell).map(move |(bucket, count)| HeatCount {
+            column: column as usize,
+            key: cell.key,
+            row: bucket / buckets_per_row,
+            count: count.into(),
         })
     })
 }
 
-/// Returns the smallest divisor of `whole` that leaves at most `most` parts.
-fn divisor(whole: usize, most: usize) -> usize {
-    let fits = |by: &usize| whole.is_multiple_of(*by) && whole / by <= most.max(1);
-    (1..=whole).find(fits).unwrap_or(1)
+/// Returns the smallest divisor of `total` that leaves at most `parts_max` parts.
+fn divisor(total: usize, parts_max: usize) -> usize {
+    let fits = |by: &usize| total.is_multiple_of(*by) && total / by <= parts_max.max(1);
+    (1..=total).find(fits).unwrap_or(1)
 }
 
-/// Builds columns of whole seconds.
-fn second_heat(selection: &IoSelection<'_>, cells: u64, rows: usize) -> HttpResult<HeatAnswer> {
+/// Returns the heat map of issue times within the second. Its columns are whole seconds.
+fn subsecond_heat(
+    selection: &IoSelection<'_>,
+    columns: u64,
+    rows: usize,
+) -> HttpResult<HeatAnswer> {
     let (from, to) = selection.window_ns;
-    let whole = (from / SECOND * SECOND, to.div_ceil(SECOND).saturating_mul(SECOND));
-    let all = &selection.index.maps.seconds;
-    let (seconds, wide) = ((whole.1 - whole.0) / SECOND, all.step_ns().unwrap_or(1) / SECOND);
-    let is_fine =
-        wide == 1 || seconds / wide >= cells.min(CELLS_ENOUGH / 8) || selection.has_many_ios();
-    let seconds_by_pair = match selection.pair_filter() {
-        Some(passing) if selection.is_slow_to_read() => selection.index.by_pair.seconds(passing),
-        _ => None,
-    };
-    let found;
+    let begin_ns = from / SECOND_NS * SECOND_NS;
+    let end_ns = to.div_ceil(SECOND_NS).saturating_mul(SECOND_NS);
+    let of_index = &selection.index.maps.seconds;
+    let seconds = (end_ns - begin_ns) / SECOND_NS;
+    let is_fine = of_index.step_ns().map(|step_ns| step_ns / SECOND_NS).is_some_and(|step| {
+        step == 1
+            || seconds / step >= columns.min(SECOND_COLUMNS_ENOUGH)
+            || selection.has_many_ios()
+    });
+    let computed;
     let cube = if selection.is_unfiltered() && is_fine {
-        all
+        of_index
     } else {
-        found = match seconds_by_pair {
+        let by_pair = match selection.pair_filter() {
+            Some(pairs) if selection.is_slow_to_read() => selection.index.by_pair.seconds(pairs),
+            _ => None,
+        };
+        computed = match by_pair {
             Some(cube) => cube,
             None => {
-                let mut fold = MapFold::for_seconds(whole.0..whole.1, cells);
-                selection.fold(whole, &mut fold)?;
+                let mut fold = MapFold::for_seconds(begin_ns..end_ns, columns);
+                selection.fold((begin_ns, end_ns), &mut fold)?;
                 fold.cube.finish()
             }
         };
-        &found
+        &computed
     };
-    let width_ns = cube.step_ns().unwrap_or(SECOND);
-    let axis = axis(whole, cells, width_ns, width_ns);
-    let parts_per_row = divisor(PARTS, rows);
-    let rows = PARTS / parts_per_row;
-    let edges = (0..=rows as u64).map(|row| SECOND * row / rows as u64).collect();
+    let step_ns = cube.step_ns().unwrap_or(SECOND_NS);
+    let axis = axis_of_steps((begin_ns, end_ns), columns, step_ns);
+    let parts_per_row = divisor(PARTS_PER_SECOND, rows);
+    let rows = PARTS_PER_SECOND / parts_per_row;
+    let edges = (0..=rows as u64).map(|row| SECOND_NS * row / rows as u64).collect();
     let mut heat = HeatAnswer::new("subsecond", axis, edges);
-    let begin = heat.from;
-    let end = begin.saturating_add(axis.width_ns.saturating_mul(axis.columns as u64));
-    for (at, _, row, count) in counts(cube, (begin, end), &axis, parts_per_row) {
-        heat.add(at, row, count);
+    let first_ns = heat.from;
+    let last_ns = first_ns.saturating_add(axis.width_ns.saturating_mul(axis.columns as u64));
+    for one in counts(cube, (first_ns, last_ns), &axis, parts_per_row) {
+        heat.add(one.column, one.row, one.count);
     }
     Ok(heat)
 }

@@ -34,7 +34,7 @@ pub struct HotProcessEntry {
 
 pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> HttpResult<Vec<HotRangeEntry>> {
     selection.check_one_device()?;
-    let limit = query.within("limit", LIMIT, RANGES as u64)? as usize;
+    let limit = query.within("limit", LIMIT, ADDRESS_RANGES as u64)? as usize;
     let addresses = selection.index.maps.addresses;
     let mut fold = ProcessHitsFold::new(addresses);
     let whole = edges(selection, &mut fold)?;
