@@ -1,7 +1,7 @@
 //! Parsers of data from devices, tools and other hosts, for the fuzz targets (fuzz/). Each function
 //! returns false if the input was refused.
 
-use crate::device_log::{DeviceHealth, counted_power_losses, log_reading, object};
+use crate::device_log::{DeviceHealth, log_reading, object, parse_power_counters};
 use crate::error::HostError;
 use crate::nvme::{AdminCommand, DrivePages, NvmeAdmin};
 use crate::remote::{HostVerdict, HostView, lines_of};
@@ -32,7 +32,7 @@ pub fn nvme_drive(bytes: &[u8]) -> bool {
 pub fn smartctl(bytes: &[u8]) -> bool {
     let Some(log) = object(&String::from_utf8_lossy(bytes)) else { return false };
     log_reading(&log);
-    counted_power_losses(&log);
+    parse_power_counters(&log);
     true
 }
 

@@ -7,7 +7,7 @@
 mod arming;
 mod ata_security;
 mod backing;
-mod block_queue;
+mod block_device_facts;
 mod checkup;
 mod clocks;
 mod created_files;
@@ -21,6 +21,7 @@ mod error;
 mod extents;
 mod facts;
 mod file_checks;
+mod file_systems;
 mod files;
 mod find_device;
 mod fuse;
@@ -58,9 +59,8 @@ mod user;
 
 pub use arming::{Consent, arm};
 pub use ata_security::{PURGE_PASSWORD, unlock};
-pub use block_queue::{
-    BlockQueue, DeviceFileSystem, MountedFileSystem, Partition, block_queue, disk_sequence,
-    file_systems_on, has_fua, mounted_at, sends_flushes,
+pub use block_device_facts::{
+    BlockDeviceFacts, Partition, block_device_facts, disk_sequence, has_fua, sends_flushes,
 };
 pub use checkup::{Examination, WATCH, examine, throttle_count};
 pub use clocks::{check_clocks, monotonic, since_boot, wait_until, wall_clock_unix_ms};
@@ -68,6 +68,7 @@ pub use cut_command::cut_power;
 pub use device_log::{DeviceLogs, LogReading, SelfTest, drive_pages, power_counters};
 pub use error::HostError;
 pub use facts::{host_facts, random_name};
+pub use file_systems::{DeviceFileSystem, MountedFileSystem, file_systems_on, mounted_at};
 pub use files::{
     Directory, FileError, ForeignControl, NewFile, OutputStorage, OverwritePolicy, ReadAccess,
     open_regular, read_file, read_regular, read_regular_text, read_sized, sealed_text,

@@ -257,7 +257,7 @@ pub(crate) fn find(named: &[PathBuf], mounts: &[PathBuf]) -> Result<Vec<FoundDev
 /// Inspects a mounted file system, which need not be on a block device of this host.
 fn inspect_mount(path: &Path, roots: &SystemRoots) -> Result<FoundDevice, RecordError> {
     let mounted = steadfast_host::mounted_at(path, roots)?;
-    let name = mounted.point.to_string_lossy().into_owned();
+    let name = mounted.mount_point.to_string_lossy().into_owned();
     let device = Device {
         model: Some(format!("{}, {}", mounted.kind, mounted.source)),
         ..Device::new(&name, Transport::File, Bytes(0))
@@ -276,21 +276,21 @@ fn inspect_mount(path: &Path, roots: &SystemRoots) -> Result<FoundDevice, Record
 /// Inspects a block device; a partition is probed as a range of its disk.
 fn inspect_device(path: &Path, roots: &SystemRoots) -> Result<FoundDevice, RecordError> {
     let mut device = steadfast_host::inspect(path, roots)?;
-    let queue = steadfast_host::block_queue(&device, roots)
+    let facts = steadfast_host::block_device_facts(&device, roots)
         .ok_or_else(|| RecordError::NoBlockDevice(path.to_owned()))?;
-    let (number, sectors) = match &queue.partition_of {
+    let (number, sectors) = match &facts.partition {
         Some(part) => (part.disk_number, part.sectors.clone()),
-        None => (queue.number, WHOLE_DISK),
+        None => (facts.number, WHOLE_DISK),
     };
     let probed = CaptureDevice {
         name: device.name.clone(),
         number,
         sectors,
-        bio_based: queue.bio_based,
+        bio_based: facts.is_bio_based,
         file_systems: file_systems(&device, roots),
     };
     // Offsets are relative to the disk, so its capacity bounds them.
-    if let Some(part) = queue.partition_of {
+    if let Some(part) = facts.partition {
         device.capacity = part.disk_capacity;
     }
     Ok(FoundDevice { device, probed })

@@ -27,7 +27,7 @@ pub(crate) use json::object;
 pub(crate) use nvme::{LatencyMonitor, LifeWrites, PowerState};
 pub(crate) use nvme::{LbaFormat, NvmeFacts};
 pub use reading::{LogReading, SelfTest};
-pub(crate) use smart::{counted_power_losses, log_reading};
+pub(crate) use smart::{log_reading, parse_power_counters};
 
 /// Number of consecutive failures after which a device that answered before is not read again.
 const FAILURES_MAX: u32 = 3;

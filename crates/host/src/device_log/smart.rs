@@ -17,49 +17,56 @@ use steadfast_domain::{Bytes, Transport};
 /// device could not be opened (smartctl(8), EXIT STATUS).
 const NOTHING_READ: i32 = 0b11;
 
-/// Unit of the gigabytes of SCSI error counters: `smartctl` prints three decimals.
-const SCSI_UNIT: Bytes = Bytes(1_000_000);
+/// Resolution of `gigabytes_processed`: `smartctl` prints gigabytes with three decimals.
+const SCSI_RESOLUTION: Bytes = Bytes(1_000_000);
+
+/// Pages of the device statistics log (ACS-4, 9.5).
+const GENERAL_STATISTICS: u64 = 1;
+const GENERAL_ERRORS: u64 = 4;
+const TEMPERATURES: u64 = 5;
+const SOLID_STATE_DEVICE: u64 = 7;
 
 /// Reads the counters of a device.
 pub(super) fn counters(path: &str, transport: &Transport) -> Result<LogReading, HostError> {
-    let logs: &[&str] = match transport {
+    let options: &[&str] = match transport {
         Transport::Sas => &["-A", "-l", "error", "-l", "ssd"],
         _ => &["-A", "-l", "devstat"],
     };
-    query(path, logs).map(|log| log_reading(&log))
+    query(path, options).map(|log| log_reading(&log))
 }
 
 /// Reads the counters, the self-test state and the SMART status.
 pub(super) fn health(path: &str, transport: &Transport) -> Result<LogReading, HostError> {
-    let logs: &[&str] = match transport {
+    let options: &[&str] = match transport {
         Transport::Sas => &["-H", "-A", "-l", "error", "-l", "ssd", "-l", "selftest"],
         _ => &["-H", "-c", "-A", "-l", "devstat"],
     };
-    query(path, logs).map(|log| log_reading(&log))
+    query(path, options).map(|log| log_reading(&log))
 }
 
 /// Reads the counters of power losses.
 pub(super) fn power_counters(path: &str) -> Result<PowerCounters, HostError> {
-    query(path, &["-A"]).map(|log| counted_power_losses(&log))
+    query(path, &["-A"]).map(|log| parse_power_counters(&log))
 }
 
-/// Returns the power cycles, which `smartctl` reports for ATA (attribute 12) and NVMe alike.
-pub(crate) fn counted_power_losses(log: &Value) -> PowerCounters {
+/// Returns the power cycles, which `smartctl` reports for ATA (attribute 12) and NVMe, and the unsafe
+/// shutdowns, which it reports for NVMe.
+pub(crate) fn parse_power_counters(log: &Value) -> PowerCounters {
     PowerCounters {
         power_cycles: at(log, "/power_cycle_count"),
         unsafe_shutdowns: at(log, "/nvme_smart_health_information_log/unsafe_shutdowns"),
     }
 }
 
-fn query(path: &str, logs: &[&str]) -> Result<Value, HostError> {
+fn query(path: &str, options: &[&str]) -> Result<Value, HostError> {
     // `-i` adds the sector size and whether smartctl knows the model.
-    let arguments = [&["--json", "-i"][..], logs, &[path]].concat();
+    let arguments = [&["--json", "-i"][..], options, &[path]].concat();
     let answer = InstalledTools.ask(SMARTCTL, &arguments, LOG_TIMEOUT, &mut |_| {})?;
     let command = format!("smartctl {}", arguments.join(" "));
     // The other bits describe the device's health; the output is still valid.
-    let refused = answer.status.code().is_none_or(|code| code & NOTHING_READ != 0);
+    let read_nothing = answer.status.code().is_none_or(|code| code & NOTHING_READ != 0);
     match object(&answer.stdout) {
-        Some(log) if !refused => Ok(log),
+        Some(log) if !read_nothing => Ok(log),
         Some(log) => Err(HostError::ToolFailed {
             command,
             how: answer.status.to_string(),
@@ -90,8 +97,8 @@ pub(crate) fn log_reading(log: &Value) -> LogReading {
     reading
 }
 
-/// Parses the SMART log of an NVMe drive behind a USB bridge, which takes no admin commands from the
-/// kernel.
+/// Parses the SMART log of an NVMe drive behind a USB bridge. The kernel cannot send admin commands to
+/// such a drive.
 fn bridged_nvme(log: &Value) -> LogReading {
     let data_units = |path| Some(Bytes(at(log, path)?.checked_mul(DATA_UNIT)?));
     LogReading {
@@ -99,6 +106,7 @@ fn bridged_nvme(log: &Value) -> LogReading {
         host_read: data_units("/data_units_read"),
         host_unit: Some(Bytes(DATA_UNIT)),
         media_errors: at(log, "/media_errors"),
+        // Both times are in minutes.
         over_temperature_seconds: at(log, "/warning_temp_time")
             .zip(at(log, "/critical_comp_time"))
             .and_then(|(warning, critical)| warning.checked_add(critical)?.checked_mul(60)),
@@ -129,30 +137,31 @@ fn is_ata(log: &Value) -> bool {
 }
 
 fn ata_reading(log: &Value) -> LogReading {
-    let statistic = |page, name| statistic(log, page, name);
-    let sector = at(log, "/logical_block_size");
+    let statistic = |page, name| device_statistic(log, page, name);
+    let sector_size = at(log, "/logical_block_size");
     let attributes = SmartAttributes::from_json(log);
-    let sectors = |name| CountedBytes::in_units(statistic(1, name)?, sector?);
-    let host = sectors("Logical Sectors Written").or_else(|| attributes.host_written(sector));
+    let bytes_of =
+        |name| CountedBytes::in_units(statistic(GENERAL_STATISTICS, name)?, sector_size?);
+    let host = bytes_of("Logical Sectors Written").or_else(|| attributes.host_written(sector_size));
     let nand = attributes.nand_written();
     LogReading {
         host_written: host.map(|host| host.bytes),
-        host_read: sectors("Logical Sectors Read").map(|read| read.bytes),
+        host_read: bytes_of("Logical Sectors Read").map(|read| read.bytes),
         nand_written: nand.map(|nand| nand.bytes),
         host_unit: host.map(|host| host.unit),
         nand_unit: nand.map(|nand| nand.unit),
-        media_errors: statistic(4, "Number of Reported Uncorrectable Errors")
+        media_errors: statistic(GENERAL_ERRORS, "Number of Reported Uncorrectable Errors")
             .or_else(|| attributes.raw("Reported_Uncorrect")),
-        over_temperature_seconds: statistic(5, "Time in Over-Temperature")
+        over_temperature_seconds: statistic(TEMPERATURES, "Time in Over-Temperature")
             .and_then(|minutes| minutes.checked_mul(60)),
-        percentage_used: statistic(7, "Percentage Used Endurance Indicator"),
+        percentage_used: statistic(SOLID_STATE_DEVICE, "Percentage Used Endurance Indicator"),
         self_test: ata_self_test(log),
         ..LogReading::default()
     }
 }
 
 /// Returns a value of the device statistics log; `None` if the device flags it as invalid.
-fn statistic(log: &Value, page: u64, name: &str) -> Option<u64> {
+fn device_statistic(log: &Value, page: u64, name: &str) -> Option<u64> {
     let page = members(log, "/ata_device_statistics/pages")
         .iter()
         .find(|found| at(found, "/number") == Some(page))?;
@@ -163,8 +172,8 @@ fn statistic(log: &Value, page: u64, name: &str) -> Option<u64> {
     if valid { count(entry.get("value")?) } else { None }
 }
 
-/// Parses the self-test status byte (ACS-4, 9.6): the high nibble is 15 while a test runs, the
-/// low nibble is the remaining part in tenths.
+/// Parses the self-test status byte (ACS-4, 9.6): the high nibble is 15 while a test runs. `smartctl`
+/// converts the low nibble to `remaining_percent`.
 fn ata_self_test(log: &Value) -> Option<SelfTest> {
     let status = log.pointer("/ata_smart_data/self_test/status")?;
     Some(match at(status, "/value")? >> 4 {
@@ -203,7 +212,11 @@ impl SmartAttributes {
     /// `Host_Writes_32MiB` or `Lifetime_Writes_GiB`.
     fn host_written(&self, sector: Option<u64>) -> Option<CountedBytes> {
         self.0.iter().find_map(|(name, raw)| {
-            let unit = unit_written(name).filter(|_| !is_flash(name))?.or(sector)?;
+            let unit = match parse_write_unit(name)? {
+                _ if is_flash(name) => return None,
+                WriteUnit::LogicalSectors => sector?,
+                WriteUnit::Bytes(bytes) => bytes,
+            };
             CountedBytes::in_units(*raw, unit)
         })
     }
@@ -216,8 +229,11 @@ impl SmartAttributes {
             .0
             .iter()
             .filter(|(name, _)| is_flash(name))
-            .filter_map(|(name, raw)| {
-                Some((name.as_str(), CountedBytes::in_units(*raw, unit_written(name)??)?))
+            .filter_map(|(name, raw)| match parse_write_unit(name)? {
+                WriteUnit::LogicalSectors => None,
+                WriteUnit::Bytes(unit) => {
+                    Some((name.as_str(), CountedBytes::in_units(*raw, unit)?))
+                }
             })
             .collect();
         let is_part = |name: &str| name.contains("SLC") || name.contains("TLC");
@@ -231,8 +247,8 @@ impl SmartAttributes {
             // One part without the other would undercount.
             1 => None,
             _ => {
-                let none = CountedBytes { bytes: Bytes(0), unit: Bytes(0) };
-                parts.iter().try_fold(none, |sum, part| {
+                let zero = CountedBytes { bytes: Bytes(0), unit: Bytes(0) };
+                parts.iter().try_fold(zero, |sum, part| {
                     Some(CountedBytes {
                         bytes: Bytes(sum.bytes.0.checked_add(part.bytes.0)?),
                         unit: Bytes(sum.unit.0.checked_add(part.unit.0)?),
@@ -247,15 +263,20 @@ fn is_flash(name: &str) -> bool {
     name.contains("NAND") || name.contains("Flash")
 }
 
-/// Returns the unit of an attribute that counts writes, parsed from its name: `Some(None)` for
-/// logical sectors, `Some(Some(bytes))` for a size. Returns `None` for other attributes.
-fn unit_written(name: &str) -> Option<Option<u64>> {
+/// Unit in which an attribute counts writes.
+enum WriteUnit {
+    LogicalSectors,
+    Bytes(u64),
+}
+
+/// Parses the unit of an attribute that counts writes from its name; `None` for other attributes.
+fn parse_write_unit(name: &str) -> Option<WriteUnit> {
     let words: Vec<&str> = name.split(['_', '-']).collect();
     if !words.iter().any(|word| matches!(*word, "Written" | "Writes" | "Write")) {
         return None;
     }
     if words.contains(&"LBAs") {
-        return Some(None);
+        return Some(WriteUnit::LogicalSectors);
     }
     words.iter().find_map(|word| {
         let digits = word.bytes().take_while(u8::is_ascii_digit).count();
@@ -267,7 +288,7 @@ fn unit_written(name: &str) -> Option<Option<u64>> {
             "GB" => 1_000_000_000,
             _ => return None,
         };
-        number.checked_mul(unit).map(Some)
+        number.checked_mul(unit).map(WriteUnit::Bytes)
     })
 }
 
@@ -275,19 +296,20 @@ fn scsi_reading(log: &Value) -> LogReading {
     let errors = |direction: &str| {
         at(log, &format!("/scsi_error_counter_log/{direction}/total_uncorrected_errors"))
     };
-    let known: Vec<u64> = ["read", "write", "verify"].into_iter().filter_map(errors).collect();
+    let uncorrected: Vec<u64> =
+        ["read", "write", "verify"].into_iter().filter_map(errors).collect();
     let processed = |direction: &str| {
         log.pointer(&format!("/scsi_error_counter_log/{direction}/gigabytes_processed"))
-            .and_then(gigabytes)
+            .and_then(parse_gigabytes)
             .map(Bytes)
     };
     let host_written = processed("write");
     LogReading {
         host_written,
         host_read: processed("read"),
-        host_unit: host_written.map(|_| SCSI_UNIT),
-        media_errors: (!known.is_empty())
-            .then(|| known.iter().fold(0u64, |sum, errors| sum.saturating_add(*errors))),
+        host_unit: host_written.map(|_| SCSI_RESOLUTION),
+        media_errors: (!uncorrected.is_empty())
+            .then(|| uncorrected.iter().fold(0u64, |sum, errors| sum.saturating_add(*errors))),
         percentage_used: at(log, "/scsi_percentage_used_endurance_indicator"),
         self_test: scsi_self_test(log),
         ..LogReading::default()
@@ -295,10 +317,11 @@ fn scsi_reading(log: &Value) -> LogReading {
 }
 
 /// Parses a number of gigabytes (10^9 bytes) with decimals, such as `"12.699"`, into bytes.
-fn gigabytes(value: &Value) -> Option<u64> {
+fn parse_gigabytes(value: &Value) -> Option<u64> {
     let text =
         value.as_str().map(str::to_owned).or_else(|| value.as_f64().map(|n| n.to_string()))?;
     let (whole, decimals) = text.trim().split_once('.').unwrap_or((text.trim(), "0"));
+    // Nine decimals of a gigabyte are bytes.
     let digits: String = decimals.chars().chain("000000000".chars()).take(9).collect();
     whole.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(digits.parse().ok()?)
 }
@@ -422,7 +445,7 @@ mod tests {
         let found = log_reading(&drive);
         assert_eq!(found.host_written, Some(Bytes(25_500_000_000)));
         assert_eq!(found.host_read, Some(Bytes(12_699_000_000)));
-        assert_eq!(found.host_unit, Some(SCSI_UNIT));
+        assert_eq!(found.host_unit, Some(SCSI_RESOLUTION));
         assert_eq!((found.media_errors, found.percentage_used), (Some(3), Some(4)));
         assert_eq!(found.self_test, Some(SelfTest::Running { done_percent: None }));
         assert_eq!(found.temperature_celsius, Some(35.0));
@@ -439,7 +462,7 @@ mod tests {
             (json!("-1"), None),
             (json!(null), None),
         ] {
-            assert_eq!(gigabytes(&text), bytes, "{text}");
+            assert_eq!(parse_gigabytes(&text), bytes, "{text}");
         }
     }
 
@@ -464,7 +487,7 @@ mod tests {
     #[test]
     fn power_losses_are_counted_by_ata_and_by_nvme_behind_a_bridge() {
         let found = |log: Value| {
-            let counters = counted_power_losses(&log);
+            let counters = parse_power_counters(&log);
             (counters.power_cycles, counters.unsafe_shutdowns)
         };
         assert_eq!(found(json!({"power_cycle_count": 7})), (Some(7), None));
