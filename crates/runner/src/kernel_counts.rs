@@ -1,48 +1,51 @@
-//! The kernel's counts of a step, read once they are complete.
+//! Reads the kernel's I/O counts of a step until they are complete.
 
 use std::time::Duration;
 use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::{Measurement, Op};
 
-/// Maximum number of reads of the kernel's counters after a step.
-const READS_MAX: u32 = 10;
+/// Maximum number of times that the kernel's counters are read after a step. With pauses of 1 to 10 ms
+/// the kernel needs fewer.
+const ATTEMPTS_MAX: u32 = 10;
 
-/// Returns the kernel's counts of a step since `before`; `read` returns the current counters. The
-/// kernel counts an I/O's bytes, and then the I/O, a moment after its completion, so counts that
-/// fall short are read again after `pause`. `None` if the counters cannot be read or count
+/// Returns what the kernel counted since `before`; `None` if its counters cannot be read, or count
 /// nothing of the step.
+///
+/// `read` returns the current counters. The kernel counts an I/O shortly after its completion, so
+/// counts below those of `measurement` are read again after `pause`. If they stay too low, the last
+/// ones are returned.
 pub(crate) fn counts_since(
     before: &KernelCounters,
-    done: &Measurement,
+    measurement: &Measurement,
     pause: Duration,
     mut read: impl FnMut() -> Option<KernelCounters>,
 ) -> Option<KernelCounters> {
     // I/Os and bytes read and written, inside and outside the measured time.
-    let (mut ios, mut bytes) = (0, 0);
+    let mut expected_ios = 0;
+    let mut expected_bytes = 0;
     for op in [Op::Read, Op::Write] {
-        let measured = done.direction(op);
-        ios += measured.ios;
-        bytes += measured.bytes.0;
-        for outside in done.unmeasured.iter().filter(|outside| outside.op == op) {
-            ios += outside.ios;
-            bytes += outside.bytes.0;
+        let measured = measurement.direction(op);
+        expected_ios += measured.ios;
+        expected_bytes += measured.bytes.0;
+        for outside in measurement.unmeasured.iter().filter(|outside| outside.op == op) {
+            expected_ios += outside.ios;
+            expected_bytes += outside.bytes.0;
         }
     }
-    let mut reads = 0;
+    let mut attempts = 0;
     loop {
         let kernel = read()?.since(before);
-        reads += 1;
+        attempts += 1;
         // The kernel may count more I/Os if it splits some, and fewer if it merges some.
-        let merges = kernel.read_merges + kernel.write_merges;
-        if kernel.reads + kernel.writes + merges >= ios
-            && kernel.read_bytes.0 + kernel.write_bytes.0 >= bytes
-        {
+        let ios = kernel.reads + kernel.writes + kernel.read_merges + kernel.write_merges;
+        let bytes = kernel.read_bytes.0 + kernel.write_bytes.0;
+        if ios >= expected_ios && bytes >= expected_bytes {
             return Some(kernel);
         }
-        if reads == READS_MAX {
+        if attempts == ATTEMPTS_MAX {
             // Counters that count none of the step's I/Os belong to another device, or are not
             // maintained, and prove nothing.
-            return (!kernel.is_zero() || bytes == 0).then_some(kernel);
+            return (!kernel.is_zero() || expected_bytes == 0).then_some(kernel);
         }
         std::thread::sleep(pause);
     }
@@ -77,7 +80,7 @@ mod tests {
             Some(counts(0, 0))
         };
         assert_eq!(counts_since(&counts(0, 0), &done(), Duration::ZERO, never), None);
-        assert_eq!(reads, READS_MAX);
+        assert_eq!(reads, ATTEMPTS_MAX);
         assert_eq!(counts_since(&counts(0, 0), &done(), Duration::ZERO, || None), None);
     }
 

@@ -6,7 +6,7 @@
 
 use crate::draw::DrawPlan;
 use crate::prepared::StepRefusal;
-use crate::refusals::{range_fault, sector_fault};
+use crate::refusals::{range_refusal, sector_refusal};
 use crate::start::{StepStart, WorkDone};
 use std::collections::BTreeMap;
 use steadfast_domain::hex::to_hex;
@@ -319,7 +319,7 @@ fn refuse_range(stimulus: &Stimulus, target: &FioTarget<'_>) -> Result<(), Strin
         return Err(fault);
     }
     let range = stimulus.active_range;
-    if let Some(fault) = range_fault(range, target.path, target.length) {
+    if let Some(fault) = range_refusal(range, target.path, target.length) {
         return Err(fault);
     }
     if let Some(segments) = range.segments {
@@ -348,7 +348,7 @@ fn refuse_stream(stream: &IoStream, sector: u64, may_flush: bool) -> Result<(), 
         _ if !stream.distribution.is_uniform() => Some(
             "fio's ranks may share a block, so it would not draw the same distribution".to_owned(),
         ),
-        _ => sector_fault(stream, sector).or_else(|| {
+        _ => sector_refusal(stream, sector).or_else(|| {
             (stream.size.0 > SIZE_LIMIT)
                 .then(|| "one I/O moves at most 1 GiB; choose a smaller size".into())
         }),

@@ -24,7 +24,7 @@ use crate::engine::{Engine, TargetEngine};
 use crate::handover::{Handover, take_over, takes_over};
 use crate::kernel::{Backend, KernelInterface, raise_locked_memory_limit};
 use crate::prepared::{PreparedStep, StepRefusal, refuse_groups};
-use crate::refusals::memory_fault;
+use crate::refusals::memory_refusal;
 use crate::stall::refuse_void;
 use crate::start::StepStart;
 use crate::stop::StopSignal;
@@ -134,7 +134,7 @@ impl Fio {
         // fio has a buffer for every outstanding I/O.
         let size_max = stimulus.streams.iter().map(|stream| stream.size.0).max().unwrap_or(0);
         let memory = stimulus.demand.outstanding().saturating_mul(size_max);
-        match memory_fault(stimulus.demand, memory) {
+        match memory_refusal(stimulus.demand, memory) {
             Some(why) => Err(StepRefusal(why)),
             None => Ok(expression),
         }

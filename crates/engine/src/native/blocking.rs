@@ -24,16 +24,16 @@ impl<'c> BlockingQueue<'c> {
 }
 
 /// Performs an I/O. Returns the bytes moved, or a negative error number.
-pub(super) fn perform(fd: RawFd, block_device: bool, request: &Request) -> i32 {
+pub(super) fn perform(fd: RawFd, is_block_device: bool, request: &Request) -> i32 {
     loop {
-        let result = attempt(fd, block_device, request);
+        let result = attempt(fd, is_block_device, request);
         if result != -libc::EINTR {
             return result;
         }
     }
 }
 
-fn attempt(fd: RawFd, block_device: bool, request: &Request) -> i32 {
+fn attempt(fd: RawFd, is_block_device: bool, request: &Request) -> i32 {
     let (offset, size) = (request.offset as libc::off_t, request.size as usize);
     let part = libc::iovec { iov_base: request.buffer.cast(), iov_len: size };
     // SAFETY: the buffer is `size` bytes long and belongs to this slot until
@@ -45,15 +45,17 @@ fn attempt(fd: RawFd, block_device: bool, request: &Request) -> i32 {
                 let flags = if request.fua { libc::RWF_DSYNC } else { 0 };
                 libc::pwritev2(fd, &raw const part, 1, offset, flags)
             }
-            Op::Discard => discard(fd, block_device, request.offset, request.size.into()) as isize,
+            Op::Discard => {
+                discard(fd, is_block_device, request.offset, request.size.into()) as isize
+            }
             Op::Flush => libc::fdatasync(fd) as isize,
         }
     };
     if moved < 0 { -last_errno() } else { moved as i32 }
 }
 
-fn discard(fd: RawFd, block_device: bool, offset: u64, size: u64) -> c_int {
-    if block_device {
+fn discard(fd: RawFd, is_block_device: bool, offset: u64, size: u64) -> c_int {
+    if is_block_device {
         let range = [offset, size];
         // SAFETY: BLKDISCARD reads two 64-bit numbers.
         return unsafe { libc::ioctl(fd, BLKDISCARD, range.as_ptr()) };
@@ -70,7 +72,7 @@ impl Queue for BlockingQueue<'_> {
 
     fn submit(&mut self, wait: SubmitWait) -> Result<(), i32> {
         if let Some(request) = self.request.take() {
-            let result = perform(self.target.fd(), self.target.block_device, &request);
+            let result = perform(self.target.fd(), self.target.is_block_device, &request);
             self.completion = Some(Completion { slot: request.slot, result });
         } else if let SubmitWait::AtMost(nanos) = wait {
             sleep_unless_woken(self.target.wake.as_raw_fd(), nanos);

@@ -39,7 +39,9 @@ pub use crate::kernel::Backend;
 use crate::kernel::{KernelInterface, transfer_memory_limit};
 use crate::play::ScriptReader;
 use crate::prepared::{PreparedStep, StepRefusal};
-use crate::refusals::{limit_fault, memory_fault, range_fault, script_fault, sector_fault};
+use crate::refusals::{
+    limit_refusal, memory_refusal, range_refusal, script_refusal, sector_refusal,
+};
 use crate::stall::refuse_void;
 use crate::start::StepStart;
 use crate::stop::StopSignal;
@@ -229,7 +231,7 @@ impl Native {
             parts.push(PartToStart { load, prepared, handles: self.handles()? });
         }
         let context = LoadContext {
-            block_device: self.is_block_device(),
+            is_block_device: self.is_block_device(),
             memory_alignment: self.target.memory_alignment(),
             key: self.key,
             fault_limit: self.options.fault_limit,
@@ -285,7 +287,7 @@ impl Native {
             .fault()
             .or_else(|| self.refuse_place(stimulus))
             .or_else(|| stimulus.streams.iter().find_map(|s| self.refuse_stream(s)))
-            .or_else(|| limit_fault(stimulus, self.sector()))
+            .or_else(|| limit_refusal(stimulus, self.sector()))
             .or_else(|| refuse_unverifiable(stimulus))
             .or_else(|| refuse_shared_flush(stimulus, backend))
             .or_else(|| self.refuse_demand(stimulus.demand, dimensions, backend));
@@ -359,7 +361,7 @@ impl Native {
     /// Returns why this target cannot take the I/Os that a script announces.
     fn refuse_script(&self, script: &ScriptLoad) -> Option<String> {
         let (name, path) = (&script.name, self.path());
-        if let Some(why) = script_fault(script, path, self.target.length(), self.sector()) {
+        if let Some(why) = script_refusal(script, path, self.target.length(), self.sector()) {
             return Some(why);
         }
         if script.alters() && !self.target.is_writable() {
@@ -388,7 +390,7 @@ impl Native {
 
     fn refuse_place(&self, stimulus: &Stimulus) -> Option<String> {
         let path = self.path();
-        range_fault(stimulus.active_range, path, self.target.length()).or_else(|| {
+        range_refusal(stimulus.active_range, path, self.target.length()).or_else(|| {
             (stimulus.alters() && !self.target.is_writable())
                 .then(|| format!("{path} is armed for reading only; this load writes or discards"))
         })
@@ -401,7 +403,7 @@ impl Native {
         if stream.op == Op::Discard && self.is_block_device() && !self.target.device().discard {
             return Some(format!("{} cannot discard blocks, which '{stream}' needs", self.path()));
         }
-        if let Some(fault) = sector_fault(stream, self.sector()) {
+        if let Some(fault) = sector_refusal(stream, self.sector()) {
             return Some(format!("'{stream}': {fault} on {}", self.path()));
         }
         // A discard has no buffer; its size only has to fit into 32 bits.
@@ -428,7 +430,7 @@ impl Native {
                  {THREADS_LIMIT} threads with {DEPTH_LIMIT} I/Os each"
             ));
         }
-        memory_fault(demand, dimensions.memory(self.target.memory_alignment()))
+        memory_refusal(demand, dimensions.memory(self.target.memory_alignment()))
     }
 
     fn abort(&mut self, running: NativeLoad) {

@@ -1,6 +1,6 @@
 //! One stimulus, or the script, of a running load: its threads and what they share.
 //!
-//! A load has several parts where several stimuli are applied at once. Each part has
+//! A load has several parts if several stimuli are applied at once. Each part has
 //! threads, a budget, an end and cursors of its own; `load` accounts for all of them.
 
 use super::clock::Clock;
@@ -27,32 +27,35 @@ use steadfast_domain::{Bytes, Halt, Load, Nanos, Op, Stimulus};
 
 /// Settings and state of the engine that a load uses.
 pub(super) struct LoadContext<'e> {
-    pub block_device: bool,
+    pub is_block_device: bool,
     pub memory_alignment: u32,
     pub key: StampKey,
+    /// From [`NativeOptions`](super::NativeOptions).
     pub fault_limit: u64,
-    /// As in [`NativeOptions`](super::NativeOptions).
+    /// From [`NativeOptions`](super::NativeOptions).
     pub completion_timeout: Duration,
     pub written: Option<&'e Arc<WrittenSectors>>,
     pub clock: Clock,
     pub stop: &'e StopSignal,
 }
 
+/// Descriptors of a part, and the first number of its writes.
 pub(super) struct PartHandles {
     pub file: OwnedFd,
+    /// An eventfd that wakes the part's threads.
     pub wake: OwnedFd,
-    /// First sequence number of its writes, above those of every earlier part.
+    /// First sequence number of its writes, above those of every part started before.
     pub sequence: u64,
 }
 
-/// One of the loads that run at once, or the only one, before its threads exist.
+/// A part whose threads do not exist yet.
 pub(super) struct PartToStart {
     pub load: Load,
     pub prepared: PreparedLoad,
     pub handles: PartHandles,
 }
 
-/// One of the loads that run at once, or the only one.
+/// A part whose threads exist.
 pub(super) struct RunningPart {
     pub shared: Arc<SharedLoad>,
     pub threads: Vec<JoinHandle<()>>,
@@ -66,13 +69,14 @@ pub(super) struct RunningPart {
     pub remaining_time: Option<Nanos>,
     /// Time from the start of the load to its first I/O.
     pub delay: Nanos,
-    /// Ticks at which it begins; 0 before the load was opened.
+    /// Ticks at which it begins; 0 until the load is opened.
     pub begins: u64,
     timeout: CompletionTimeout,
     pace: Pace,
-    /// Number of streams that its threads account for.
+    /// Number of streams in the account of each thread; one more than `tallies` if it flushes after
+    /// every N writes.
     pub streams: usize,
-    /// Number of its tallies in a measurement.
+    /// Number of its tallies in a measurement; 0 for a script.
     pub tallies: usize,
     counts_by_thread: bool,
 }
@@ -89,11 +93,17 @@ impl RunningPart {
         let PartToStart { load, prepared, handles } = part;
         let PreparedLoad { source, content, interface, dimensions } = prepared;
         let PartHandles { file, wake, sequence } = handles;
-        let target =
-            QueueTarget { file, wake, block_device: context.block_device, depth: dimensions.depth };
+        let target = QueueTarget {
+            file,
+            wake,
+            is_block_device: context.is_block_device,
+            depth: dimensions.depth,
+        };
         let stimulus = load.stimulus();
-        let budget = stimulus
-            .map_or_else(|| IoBudget::new(None, None, &[]), |stimulus| budget(stimulus, start));
+        let budget = match stimulus {
+            Some(stimulus) => remaining_budget(stimulus, start),
+            None => IoBudget::new(None, None, &[]),
+        };
         let shared = Arc::new(SharedLoad::new(
             context.clock, target, budget, dimensions.threads, dimensions.streams,
             context.fault_limit,
@@ -115,7 +125,11 @@ impl RunningPart {
                 let handoff = ScriptHandoff::new(script, player, start.script.time);
                 (LoadTask::Play(Mutex::new(Some(handoff))), None, Some(progress))
             }
-            _ => return Err(Halt::Refused("a different load was prepared".to_owned())),
+            _ => {
+                return Err(Halt::Refused(
+                    "the prepared load is not that of the step: report this as a defect".to_owned(),
+                ));
+            }
         };
         let setup = Arc::new(ThreadSetup {
             task,
@@ -146,14 +160,15 @@ impl RunningPart {
         })
     }
 
-    /// Adds a wait of the accounting thread, which ended at the ticks `woken`. `is_idle` means
-    /// that nothing is outstanding and nothing due.
+    /// Adds a wait of the accounting thread, which ended at the ticks `woken`, to the time without
+    /// completions. `is_idle` means that nothing is outstanding and nothing due.
     pub(super) fn add_wait(&mut self, waited: Duration, woken: u64, is_idle: bool) {
         if self.shared.all_ended() {
             return self.timeout.note_idle();
         }
         let is_over = woken >= self.shared.deadline();
         self.timeout.add_wait(waited, self.shared.progress(), is_over);
+        // An idle wait is no silence, but counts toward the time overdue.
         if is_idle {
             self.timeout.note_idle();
         }
@@ -162,7 +177,8 @@ impl RunningPart {
     /// Returns true if its I/Os have due times, so that none need be outstanding between two of
     /// them.
     pub(super) fn has_due_times(&self) -> bool {
-        self.plan.is_none() || self.pace != Pace::Closed
+        let is_script = self.plan.is_none();
+        is_script || self.pace != Pace::Closed
     }
 
     /// Returns how long no I/O completed, if that is longer than the device may take.
@@ -175,16 +191,22 @@ impl RunningPart {
         self.shared.all_ended() || self.timeout.is_expired()
     }
 
-    /// Adds its threads' accounts to a meter as the streams from `first` and the threads from
-    /// `thread` on. Returns the ticks at which the accounts end.
-    pub(super) fn move_accounts(&self, meter: &mut StepMeter, first: usize, thread: usize) -> u64 {
-        // SAFETY: the accounts of the previous turn are no longer held.
+    /// Adds its threads' accounts to a meter as the streams from `first_stream` and the
+    /// threads from `first_thread` on. Returns the ticks at which the accounts end.
+    pub(super) fn move_accounts(
+        &self,
+        meter: &mut StepMeter,
+        first_stream: usize,
+        first_thread: usize,
+    ) -> u64 {
+        // SAFETY: only the accounting thread calls this, and it has dropped the accounts of the
+        // previous turn.
         let turn = unsafe { self.shared.begin_turn() };
         for (number, account) in turn.accounts.into_iter().enumerate() {
             if self.counts_by_thread {
-                meter.add_for_thread(account, first, thread + number);
+                meter.add_for_thread(account, first_stream, first_thread + number);
             } else {
-                meter.add(account, first);
+                meter.add(account, first_stream);
             }
         }
         turn.ended
@@ -194,7 +216,7 @@ impl RunningPart {
         self.plan.as_ref().map_or_else(BTreeMap::new, |plan| plan.cursors())
     }
 
-    /// Joins the threads of a complete load, which have nothing left to do.
+    /// Joins its threads, which must have ended.
     pub(super) fn join(&mut self) {
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {
@@ -204,7 +226,8 @@ impl RunningPart {
     }
 }
 
-fn budget(stimulus: &Stimulus, start: &StepStart) -> IoBudget {
+/// Returns what is left of the limits of a stimulus in I/Os and bytes.
+fn remaining_budget(stimulus: &Stimulus, start: &StepStart) -> IoBudget {
     let until = stimulus.until;
     let streams = stimulus.streams.iter();
     let sizes: Vec<u32> = streams

@@ -14,7 +14,7 @@ use std::time::Duration;
 #[derive(Debug)]
 struct Pool {
     file: RawFd,
-    block_device: bool,
+    is_block_device: bool,
     pending: Mutex<PendingRequests>,
     request_added: Condvar,
     completions: Mutex<Vec<Completion>>,
@@ -42,7 +42,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Pool {
     fn carry(&self) {
         while let Some(request) = self.next() {
-            let result = perform(self.file, self.block_device, &request);
+            let result = perform(self.file, self.is_block_device, &request);
             lock(&self.completions).push(Completion { slot: request.slot, result });
             self.completion_added.notify_one();
         }
@@ -77,7 +77,7 @@ impl PoolQueue {
         let depth = target.depth as usize;
         let pool = Arc::new(Pool {
             file: target.fd(),
-            block_device: target.block_device,
+            is_block_device: target.is_block_device,
             pending: Mutex::default(),
             request_added: Condvar::new(),
             completions: Mutex::new(Vec::with_capacity(depth)),

@@ -78,7 +78,7 @@ pub(super) struct QueueTarget {
     /// Eventfd, written to wake threads that wait for I/Os.
     pub wake: OwnedFd,
     /// True if the target is a block device, which needs a separate command for discards.
-    pub block_device: bool,
+    pub is_block_device: bool,
     /// Maximum number of outstanding I/Os per thread.
     pub depth: u32,
 }

@@ -66,7 +66,7 @@ impl Ring {
             },
             fixed_buffers: fixed_buffers.is_ok(),
             first_write_buffer: reads.len() as u32,
-            block_device: target.block_device,
+            is_block_device: target.is_block_device,
             timed_wait,
             one_at_a_time: reads.len().max(writes.len()) == 1,
             unsubmitted: 0,
@@ -103,7 +103,7 @@ pub(super) struct RingQueue<'r> {
     fixed_buffers: bool,
     /// Index of the first write buffer; they are registered after the read buffers.
     first_write_buffer: u32,
-    block_device: bool,
+    is_block_device: bool,
     timed_wait: bool,
     one_at_a_time: bool,
     unsubmitted: u32,
@@ -161,7 +161,7 @@ impl RingQueue<'_> {
         let file = Fd(self.file);
         let length = u64::from(request.size);
         match request.op {
-            Op::Discard if self.block_device => {
+            Op::Discard if self.is_block_device => {
                 // The length is the first 8 bytes of the command's own data.
                 let mut command = [0; 16];
                 command[..8].copy_from_slice(&length.to_ne_bytes());

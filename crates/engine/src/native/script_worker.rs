@@ -191,7 +191,7 @@ mod tests {
 
     fn shared(depth: u32) -> SharedLoad {
         let null = || File::open("/dev/null").unwrap().into();
-        let target = QueueTarget { file: null(), wake: null(), block_device: false, depth };
+        let target = QueueTarget { file: null(), wake: null(), is_block_device: false, depth };
         let budget = IoBudget::new(None, None, &[]);
         SharedLoad::new(Clock::monotonic(), target, budget, 1, SCRIPT_STREAMS, 0)
     }

@@ -42,7 +42,7 @@ use crate::engine::Engine;
 use crate::handover::{Handover, take_over, takes_over};
 use crate::play::ScriptReader;
 use crate::prepared::{PreparedStep, StepRefusal};
-use crate::refusals::{limit_fault, range_fault, script_fault, sector_fault};
+use crate::refusals::{limit_refusal, range_refusal, script_refusal, sector_refusal};
 use crate::start::StepStart;
 use crate::stop::StopSignal;
 use calendar::SLOTS_MAX;
@@ -424,7 +424,7 @@ impl SimulatedSsd {
     /// Returns why this drive cannot take the I/Os that a script announces.
     fn refuse_script(&self, script: &ScriptLoad) -> Option<String> {
         let path = &self.device.path;
-        if let Some(why) = script_fault(script, path, self.device.capacity, SECTOR) {
+        if let Some(why) = script_refusal(script, path, self.device.capacity, SECTOR) {
             return Some(why);
         }
         if script.demand.outstanding() > SLOTS_MAX {
@@ -442,9 +442,11 @@ impl SimulatedSsd {
     fn plan(&self, stimulus: &Stimulus) -> Result<DrawPlan, StepRefusal> {
         let refusal = stimulus
             .fault()
-            .or_else(|| range_fault(stimulus.active_range, &self.device.path, self.device.capacity))
+            .or_else(|| {
+                range_refusal(stimulus.active_range, &self.device.path, self.device.capacity)
+            })
             .or_else(|| stimulus.streams.iter().find_map(refuse_stream))
-            .or_else(|| limit_fault(stimulus, SECTOR))
+            .or_else(|| limit_refusal(stimulus, SECTOR))
             .or_else(|| refuse_unsupported(stimulus));
         match refusal {
             Some(why) => Err(StepRefusal(why)),
@@ -508,7 +510,7 @@ fn refuse_stream(stream: &IoStream) -> Option<String> {
     if stream.op == Op::Flush {
         return None;
     }
-    if let Some(fault) = sector_fault(stream, SECTOR) {
+    if let Some(fault) = sector_refusal(stream, SECTOR) {
         return Some(format!("'{stream}': {fault}"));
     }
     let size_max = if stream.op == Op::Discard { DISCARD_MAX } else { TRANSFER_MAX };

@@ -9,7 +9,7 @@ use steadfast_domain::io_event::{Layer, RESPONSE_UNKNOWN};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 
-fn operation(word: &str) -> Option<IoOp> {
+fn parse_operation(word: &str) -> Option<IoOp> {
     match word {
         "read" => Some(IoOp::Read),
         "write" => Some(IoOp::Write),
@@ -19,14 +19,16 @@ fn operation(word: &str) -> Option<IoOp> {
     }
 }
 
-struct Iolog {
+/// State of an import of an iolog.
+struct IologImport {
     devices: DeviceNumbers,
     /// True if lines have times (version 3), false if the log has only waits (version 2).
     has_times: bool,
+    /// Issue time of the next I/O.
     now_ns: u64,
     first_us: Option<u64>,
     checks: TraceChecks,
-    imported: ImportResult,
+    result: ImportResult,
 }
 
 pub(super) fn import_iolog(input: ImportInput<'_>, sink: &mut EventSink<'_>) -> ImportOutcome {
@@ -41,39 +43,40 @@ pub(super) fn import_iolog(input: ImportInput<'_>, sink: &mut EventSink<'_>) -> 
             return Err(lines.malformed(what, 0));
         }
     };
-    let mut iolog = Iolog {
+    let mut iolog = IologImport {
         devices: DeviceNumbers::default(),
         has_times,
         now_ns: 0,
         first_us: None,
         checks: TraceChecks::new(has_times),
-        imported: ImportResult::default(),
+        result: ImportResult::default(),
     };
     let mut cut = Vec::new();
     while let Some(line) = lines.next()? {
-        match iolog.event(line) {
+        match iolog.parse_line(line) {
             Ok(Some(event)) => {
-                iolog.imported.events += 1;
+                iolog.result.events += 1;
                 let checked = iolog.checks.check(lines.number, &event);
-                checked.map_err(|what| lines.malformed(what, iolog.imported.records))?;
+                checked.map_err(|what| lines.malformed(what, iolog.result.records))?;
                 sink(&event)?;
             }
-            Ok(None) => iolog.imported.passed_over += 1,
-            Err(_) if lines.is_open_ended() && iolog.imported.events > 0 => {
+            Ok(None) => iolog.result.passed_over += 1,
+            // A last line without a line end may be cut.
+            Err(_) if lines.is_open_ended() && iolog.result.events > 0 => {
                 cut.push(lines.cut_line());
                 break;
             }
-            Err(what) => return Err(lines.malformed(what, iolog.imported.records)),
+            Err(what) => return Err(lines.malformed(what, iolog.result.records)),
         }
-        iolog.imported.records += 1;
+        iolog.result.records += 1;
     }
     let mut imported = iolog.finish();
     imported.add_cut_ends(cut);
     Ok(imported)
 }
 
-impl Iolog {
-    fn event(&mut self, line: &str) -> Result<Option<IoEvent>, String> {
+impl IologImport {
+    fn parse_line(&mut self, line: &str) -> Result<Option<IoEvent>, String> {
         let mut words = line.split_whitespace();
         if self.has_times {
             let time = number(words.next().unwrap_or(""), "a time in microseconds")?;
@@ -85,24 +88,25 @@ impl Iolog {
             words.next().ok_or_else(|| format!("expected an action after '{}'", excerpt(file)))?;
         if matches!(action, "add" | "open" | "close") {
             self.devices.number(file).ok_or("more than 65,536 files")?;
-            // fio ignores what follows. Exports list there what an iolog cannot express.
+            // fio ignores the rest of the line. Our export writes there, after '#', what an iolog
+            // cannot express.
             if let Some(more) = words.next().filter(|more| !more.starts_with('#')) {
                 return Err(format!("expected the end of the line, found '{}'", excerpt(more)));
             }
             return Ok(None);
         }
         if action == "wait" {
-            // fio's manual says microseconds after the wait before. fio itself waits until this
-            // many milliseconds after its start, and passes over a line without a length.
+            // fio's manual says microseconds after the previous wait. fio itself waits until this
+            // many milliseconds after its start, and skips a line without a length.
             let time = number(words.next().unwrap_or(""), "a time in milliseconds")?;
             if words.count() != 1 {
-                let line = format!("{} wait {time}", excerpt(file));
-                return Err(format!("expected a length after the time, as in '{line} 0'"));
+                let example = format!("{} wait {time}", excerpt(file));
+                return Err(format!("expected a length after the time, as in '{example} 0'"));
             }
             self.now_ns = self.now_ns.max(time.saturating_mul(1_000_000));
             return Ok(None);
         }
-        let op = operation(action).ok_or_else(|| {
+        let op = parse_operation(action).ok_or_else(|| {
             let found = excerpt(action);
             format!("expected read, write, trim, sync, datasync or wait, found '{found}'")
         })?;
@@ -128,8 +132,8 @@ impl Iolog {
         let times = if self.has_times {
             "Issue times are whole microseconds."
         } else {
-            "The log has no times: I/Os follow one another immediately, except for its waits, \
-             which end so many milliseconds after the start, as fio plays them."
+            "The log has no times: I/Os follow one another immediately. A wait ends the given number \
+             of milliseconds after the start, as in fio."
         };
         let mut remarks = vec![times.to_owned(), "The log has no response times.".to_owned()];
         remarks.extend(self.checks.remarks("line"));
@@ -141,13 +145,13 @@ impl Iolog {
             remarks,
             ..CaptureConditions::default()
         };
-        ImportResult { conditions, ..self.imported }
+        ImportResult { conditions, ..self.result }
     }
 }
 
 /// Returns whether a line can be from a latency log; `bw` and `iops` logs look the same.
 pub(super) fn is_latency_line(line: &str) -> bool {
-    line.contains(", ") && latency_line(line, 0).is_ok()
+    line.contains(", ") && parse_latency_line(line, 0).is_ok()
 }
 
 /// Reads `msec, value (ns), direction, block size, offset, priority`: one line per I/O, written
@@ -167,14 +171,14 @@ pub(super) fn import_latency_log(
     while let Some(line) = lines.next()? {
         let fields = line.split(',').count();
         let first = *first_fields.get_or_insert(fields);
-        let check_fields = |event| {
-            if fields == first {
-                return Ok(event);
-            }
+        let parsed = if fields == first {
+            parse_latency_line(line, device)
+        } else {
             Err(format!("expected {first} fields as in the first line, found {fields}"))
         };
-        let event = match latency_line(line, device).and_then(check_fields) {
+        let event = match parsed {
             Ok(event) => event,
+            // A last line without a line end may be cut.
             Err(_) if lines.is_open_ended() && imported.events > 0 => {
                 cut.push(lines.cut_line());
                 break;
@@ -211,7 +215,7 @@ pub(super) fn import_latency_log(
     Ok(imported)
 }
 
-fn latency_line(line: &str, device: u16) -> Result<IoEvent, String> {
+fn parse_latency_line(line: &str, device: u16) -> Result<IoEvent, String> {
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
     // A line of five fields ends with the priority: no offset was logged.
     if !(6..=9).contains(&fields.len()) {

@@ -755,7 +755,7 @@ fn chosen_rates_caveat(run: &DirthRun<'_>) -> Option<Caveat> {
         let held = measurement.and_then(Measurement::iops);
         if let (Some(swept), Some(held)) = (chosen.cell.iops, held) {
             let (point, demand) = (chosen.role.name(), chosen.demand);
-            rates.push(ChosenRate { point, demand, swept, held });
+            rates.push(ChosenRate { point, demand, sweep_iops: swept, repeat_iops: held });
         }
     }
     chosen_rate::caveat(

@@ -232,8 +232,12 @@ impl ProcedureReport for RwswDirth {
 /// Returns a caveat if the histogram has another rate than the sweep; `None` otherwise.
 fn not_held(run: &RwswDirthRun<'_>) -> Option<Caveat> {
     let demand = run.results.chosen?;
-    let swept = run.results.at(demand.outstanding())?.iops()?;
-    let rate = ChosenRate { point: "MaxIOPS", demand, swept, held: run.results.histogram?.iops()? };
+    let rate = ChosenRate {
+        point: "MaxIOPS",
+        demand,
+        sweep_iops: run.results.at(demand.outstanding())?.iops()?,
+        repeat_iops: run.results.histogram?.iops()?,
+    };
     chosen_rate::caveat(
         &[rate],
         "Run it again with --set least-fills=1 or more, so that the workload itself has filled \
