@@ -1,21 +1,26 @@
-/** Values that have a place of their own instead of a line: the cells of a heat map, columns in perspective. */
+/** Tooltips of heat maps and of columns in perspective. */
 import { nameAt, readable, valueAt, type Reach } from "./scale";
 import { Tip, type Line } from "./tip";
 
 export interface Grid {
-  /** What the rows are. */
+  /** Quantity of the rows. */
   label: string;
-  /** Where each row begins, from the foot. */
+  /** Name at the start of each row, bottom row first. */
   names: string[];
+  /** Values by row and group of columns; null if there is none. */
   values: (number | null)[][];
-  /** Columns of the drawing, and how many of them have one value together. */
+  /** Number of columns in the drawing. */
   columns: number;
+  /** Number of adjacent columns that share one value. */
   together: number;
-  /** Whether a value is the greatest of several. */
+  /** True if a value is the maximum of several. */
   folded?: boolean;
 }
 
-/** The head and the value of the cell at a place, both from 0 to 1; across, and from the foot. */
+/**
+ * Returns the tooltip of the cell at a position, or undefined if there is no cell: `across` is 0 at the left and 1 at
+ * the right, `up` is 0 at the bottom and 1 at the top. `y` is the axis of the values.
+ */
 export function cellAt(grid: Grid, x: Reach, y: Reach, across: number, up: number): { head: string; lines: Line[] } | undefined {
   const rows = grid.values.length;
   const row = Math.min(rows - 1, Math.max(0, Math.floor(up * rows)));
@@ -24,35 +29,37 @@ export function cellAt(grid: Grid, x: Reach, y: Reach, across: number, up: numbe
   const value = grid.values[row]?.[slot];
   if (value === undefined) return undefined;
   const first = slot * grid.together;
-  const edge = (at: number): string => nameAt(x, valueAt(x, Math.min(1, at / grid.columns)));
-  const place = x.names?.length ? (x.names[column] ?? "") : `${edge(first)} to ${edge(first + grid.together)}`;
+  const edgeName = (at: number): string => nameAt(x, valueAt(x, Math.min(1, at / grid.columns)));
+  const columnName = x.names?.length ? (x.names[column] ?? "") : `${edgeName(first)} to ${edgeName(first + grid.together)}`;
   const text = value === null ? "none" : (y.names?.[value] ?? readable(value));
-  const greatest = grid.folded && value !== null && !y.names?.length ? "at most " : "";
+  const prefix = grid.folded && value !== null && !y.names?.length ? "at most " : "";
   return {
-    head: `${x.label}: ${place}`,
-    lines: [{ text: `${grid.label}: ${grid.names[row] ?? ""}` }, { text: `${y.label}: ${greatest}${text}` }],
+    head: `${x.label}: ${columnName}`,
+    lines: [{ text: `${grid.label}: ${grid.names[row] ?? ""}` }, { text: `${y.label}: ${prefix}${text}` }],
   };
 }
 
-interface Row {
+/** The columns of one series. */
+interface ColumnSeries {
   name: string;
   color: string;
   x: number[];
   y: (number | null)[];
 }
 
-/** Columns in perspective: each tells its value where the pointer is on it. */
-export function columns(figure: HTMLElement, svg: SVGSVGElement, x: Reach, y: Reach, rows: readonly Row[]): void {
+/** Shows the value of the column in perspective that is under the pointer. */
+export function attachColumnTips(figure: HTMLElement, svg: SVGSVGElement, x: Reach, y: Reach, allSeries: readonly ColumnSeries[]): void {
   const tip = new Tip(figure);
   svg.addEventListener("pointerleave", () => tip.hide());
   svg.addEventListener("pointermove", (event) => {
-    const place = (event.target as Element).closest("[data-value]")?.getAttribute("data-value")?.split(",").map(Number);
-    const [series, at] = place ?? [];
-    const row = series === undefined ? undefined : rows[series];
-    const value = row?.y[row.x.indexOf(at ?? Number.NaN)];
-    if (!row || at === undefined || value === undefined || value === null) return tip.hide();
+    // The attribute is the index of the series, a comma, and the column's place on the x axis.
+    const attribute = (event.target as Element).closest("[data-value]")?.getAttribute("data-value");
+    const [seriesIndex, at] = (attribute ?? "").split(",").map(Number);
+    const series = at === undefined ? undefined : allSeries[seriesIndex ?? -1];
+    const value = at === undefined ? undefined : series?.y[series.x.indexOf(at)];
+    if (!series || at === undefined || value === undefined || value === null) return tip.hide();
     tip.show(event, `${x.label}: ${nameAt(x, at)}`, [
-      { color: row.color, text: row.name },
+      { color: series.color, text: series.name },
       { text: `${y.label}: ${readable(value)}` },
     ]);
   });

@@ -3,7 +3,7 @@
  * same axis, series that can be hidden or shown alone, and a closer look at a part of the axis.
  * The drawing itself is the page's; here its lines are only drawn again where they change.
  */
-import { cellAt, columns, type Grid } from "./cells";
+import { attachColumnTips, cellAt, type Grid } from "./cells";
 import { nameAt, nearest, part, readable, ticks, valueAt, type Reach } from "./scale";
 import { Tip } from "./tip";
 
@@ -374,7 +374,7 @@ export function chartOf(figure: HTMLElement): Chart | undefined {
   if (!text || !svg) return undefined;
   const data = JSON.parse(text) as ChartData;
   if (!data.solid) return new Chart(figure, svg, data);
-  columns(figure, svg, data.x, data.y, data.series);
+  attachColumnTips(figure, svg, data.x, data.y, data.series);
   return undefined;
 }
 

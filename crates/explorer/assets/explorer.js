@@ -1,4 +1,4 @@
-// Made of ui/explorer 77ba6f879be7cfff by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
+// Made of ui/explorer 6cbac58bd866e3e2 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
 (function() {
   "use strict";
   function themeButton() {

@@ -1,4 +1,4 @@
-// Made of ui/src ac5b1ae01814d462 by make ui.
+// Made of ui/src 9371369992bb082d by make ui.
 (function() {
   "use strict";
   function part(reach, value) {
@@ -161,26 +161,26 @@
     const value = grid.values[row2]?.[slot];
     if (value === void 0) return void 0;
     const first = slot * grid.together;
-    const edge = (at) => nameAt(x, valueAt(x, Math.min(1, at / grid.columns)));
-    const place = x.names?.length ? x.names[column] ?? "" : `${edge(first)} to ${edge(first + grid.together)}`;
+    const edgeName = (at) => nameAt(x, valueAt(x, Math.min(1, at / grid.columns)));
+    const columnName = x.names?.length ? x.names[column] ?? "" : `${edgeName(first)} to ${edgeName(first + grid.together)}`;
     const text = value === null ? "none" : y.names?.[value] ?? readable(value);
-    const greatest = grid.folded && value !== null && !y.names?.length ? "at most " : "";
+    const prefix = grid.folded && value !== null && !y.names?.length ? "at most " : "";
     return {
-      head: `${x.label}: ${place}`,
-      lines: [{ text: `${grid.label}: ${grid.names[row2] ?? ""}` }, { text: `${y.label}: ${greatest}${text}` }]
+      head: `${x.label}: ${columnName}`,
+      lines: [{ text: `${grid.label}: ${grid.names[row2] ?? ""}` }, { text: `${y.label}: ${prefix}${text}` }]
     };
   }
-  function columns(figure, svg, x, y, rows) {
+  function attachColumnTips(figure, svg, x, y, allSeries) {
     const tip = new Tip(figure);
     svg.addEventListener("pointerleave", () => tip.hide());
     svg.addEventListener("pointermove", (event) => {
-      const place = event.target.closest("[data-value]")?.getAttribute("data-value")?.split(",").map(Number);
-      const [series, at] = place ?? [];
-      const row2 = series === void 0 ? void 0 : rows[series];
-      const value = row2?.y[row2.x.indexOf(at ?? Number.NaN)];
-      if (!row2 || at === void 0 || value === void 0 || value === null) return tip.hide();
+      const attribute = event.target.closest("[data-value]")?.getAttribute("data-value");
+      const [seriesIndex, at] = (attribute ?? "").split(",").map(Number);
+      const series = at === void 0 ? void 0 : allSeries[seriesIndex ?? -1];
+      const value = at === void 0 ? void 0 : series?.y[series.x.indexOf(at)];
+      if (!series || at === void 0 || value === void 0 || value === null) return tip.hide();
       tip.show(event, `${x.label}: ${nameAt(x, at)}`, [
-        { color: row2.color, text: row2.name },
+        { color: series.color, text: series.name },
         { text: `${y.label}: ${readable(value)}` }
       ]);
     });
@@ -483,7 +483,7 @@
     if (!text || !svg) return void 0;
     const data = JSON.parse(text);
     if (!data.solid) return new Chart(figure, svg, data);
-    columns(figure, svg, data.x, data.y, data.series);
+    attachColumnTips(figure, svg, data.x, data.y, data.series);
     return void 0;
   }
   function linked(charts) {
