@@ -6,11 +6,11 @@ pub mod explore;
 pub mod export;
 pub mod fio;
 pub mod fleet;
-#[cfg(test)]
-mod grammar;
 pub mod heading;
 pub mod hosts;
 pub mod iometer;
+#[cfg(test)]
+mod option_tests;
 pub mod other_tools;
 mod overview;
 mod procedure;

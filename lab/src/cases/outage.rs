@@ -1,7 +1,7 @@
 //! A host that loses its power together with its drives, twice, in the middle of `run power-cut`:
 //! the run is resumed after each restart.
 
-use super::power::{ends_as, outcomes, planted, violated};
+use super::power::{blocks_with_violations, checked_outcomes, ends_as, planted};
 use crate::answers::GuestOutput;
 use crate::guest::{Case, Guest, RECEIVED};
 use crate::guest_drive::{GuestDrive, Medium};
@@ -34,7 +34,7 @@ pub fn guest() -> Guest {
 
 fn honest(answers: &GuestOutput) -> anyhow::Result<()> {
     ends_as(answers, "HONEST", "complete")?;
-    let outcomes = outcomes(answers, "HONEST", HostRestarted)?;
+    let outcomes = checked_outcomes(answers, "HONEST", HostRestarted)?;
     ensure!(outcomes.iter().all(PowerCutOutcome::is_test), "{outcomes:?}");
     ensure!(outcomes.iter().all(|outcome| outcome.counts.is_empty()), "{outcomes:?}");
     Ok(())
@@ -43,11 +43,11 @@ fn honest(answers: &GuestOutput) -> anyhow::Result<()> {
 /// The outage takes the last acknowledgments too, so that some damage is no violation.
 fn ignored(answers: &GuestOutput) -> anyhow::Result<()> {
     ends_as(answers, "IGNORES", "failed")?;
-    let outcomes = outcomes(answers, "IGNORES", HostRestarted)?;
+    let outcomes = checked_outcomes(answers, "IGNORES", HostRestarted)?;
     let planted = planted(answers, "IGNORES")?;
     ensure!(planted.len() == outcomes.len(), "{} cuts, {outcomes:?}", planted.len());
     for (outcome, planted) in outcomes.iter().zip(planted) {
-        let found = violated(outcome);
+        let found = blocks_with_violations(outcome);
         let is_most = found.len() * 2 >= planted.len() && !found.is_empty();
         ensure!(is_most && found.is_subset(&planted), "damaged {planted:?}, found {found:?}");
         ensure!(outcome.counts.keys().eq([&LostFlushed]), "{outcome:?}");

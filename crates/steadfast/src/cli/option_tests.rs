@@ -1,4 +1,5 @@
-//! One grammar of options: a name means one thing in every command, and docs/options.md lists it.
+//! Tests of the options of all commands: a name means the same everywhere, docs/options.md lists
+//! every option, and advised command lines use existing ones.
 
 use super::Cli;
 use super::overview::GROUPS;
@@ -8,7 +9,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// One option of one command.
-struct FoundOption {
+struct OptionUse {
     command: String,
     group: &'static str,
     short: Option<char>,
@@ -21,12 +22,13 @@ const EVERY_COMMAND: &str = "Every command";
 /// Heading of the options of commands of more than one group.
 const SEVERAL_GROUPS: &str = "Several groups";
 
-/// A value of these kinds is a number; an option that takes one takes nothing else.
+/// Value names of quantities. An option that takes one of them accepts no other kind of value in any
+/// command.
 const QUANTITIES: [&str; 4] = ["N", "TIME", "BYTES", "PERCENT"];
 
 /// Returns every visible option by its long name.
-fn options() -> BTreeMap<String, Vec<FoundOption>> {
-    let mut found: BTreeMap<String, Vec<FoundOption>> = BTreeMap::new();
+fn options() -> BTreeMap<String, Vec<OptionUse>> {
+    let mut found: BTreeMap<String, Vec<OptionUse>> = BTreeMap::new();
     let root = Cli::command();
     for argument in root.get_arguments() {
         add_option(&mut found, "", EVERY_COMMAND, argument);
@@ -41,7 +43,7 @@ fn options() -> BTreeMap<String, Vec<FoundOption>> {
 
 /// Adds the options of a command and of its subcommands.
 fn add_command(
-    found: &mut BTreeMap<String, Vec<FoundOption>>,
+    found: &mut BTreeMap<String, Vec<OptionUse>>,
     name: &str,
     group: &'static str,
     command: &Command,
@@ -55,16 +57,17 @@ fn add_command(
 }
 
 fn add_option(
-    found: &mut BTreeMap<String, Vec<FoundOption>>,
+    found: &mut BTreeMap<String, Vec<OptionUse>>,
     command: &str,
     group: &'static str,
     argument: &Arg,
 ) {
     let Some(long) = argument.get_long().filter(|_| !argument.is_hide_set()) else { return };
     let takes_value = argument.get_action().takes_values();
-    let values = argument.get_value_names().unwrap_or_default();
-    let values = values.iter().filter(|_| takes_value).flat_map(|name| name.split('|'));
-    let option = FoundOption {
+    let value_names =
+        if takes_value { argument.get_value_names().unwrap_or_default() } else { &[] };
+    let values = value_names.iter().flat_map(|name| name.split('|'));
+    let option = OptionUse {
         command: command.to_owned(),
         group,
         short: argument.get_short(),
@@ -74,7 +77,7 @@ fn add_option(
     found.entry(long.to_owned()).or_default().push(option);
 }
 
-/// The part of a help text that is the same in all commands: what follows `:`, `;`, a full stop or
+/// Returns the part of a help text that is the same in all commands: what follows `:`, `;`, a full stop or
 /// a parenthesis is the command's own.
 fn meaning(help: &str) -> &str {
     let ends = [": ", "; ", ". ", " ("].iter().filter_map(|end| help.find(end));
@@ -101,7 +104,7 @@ fn a_name_means_one_thing_and_a_meaning_has_one_name() {
             wrong.push(format!("--{long} takes values of several kinds: {values:?}"));
         }
         let takes_value: BTreeSet<bool> =
-            found.iter().map(|option| option.values.is_empty()).collect();
+            found.iter().map(|option| !option.values.is_empty()).collect();
         if takes_value.len() > 1 {
             wrong.push(format!("--{long} takes a value in some commands only"));
         }
@@ -122,16 +125,18 @@ fn options_for_files_need_a_file() {
     const DECIDED_LATER: [&str; 4] = ["report", "crystaldiskmark", "iometer", "tkperf"];
     let root = Cli::command();
     let mut checked = Vec::new();
-    let mut leaves: Vec<(Vec<String>, &Command)> = vec![(vec!["steadfast".to_owned()], &root)];
-    while let Some((words, command)) = leaves.pop() {
+    let mut pending: Vec<(Vec<String>, &Command)> = vec![(vec!["steadfast".to_owned()], &root)];
+    while let Some((words, command)) = pending.pop() {
         for subcommand in command.get_subcommands() {
-            leaves.push(([&words[..], &[subcommand.get_name().to_owned()]].concat(), subcommand));
+            pending.push(([&words[..], &[subcommand.get_name().to_owned()]].concat(), subcommand));
         }
+        // The root has no --force, so that every other line has a command.
         let has = |id: &str| command.get_arguments().any(|argument| argument.get_id() == id);
         if !has("force") || DECIDED_LATER.contains(&words[1].as_str()) {
             continue;
         }
         let mut line = words.clone();
+        // Required unless --mount is given, which `is_required_set` does not tell.
         if command.get_name() == "capture" {
             line.extend(["--device", "x"].map(str::to_owned));
         }
@@ -145,35 +150,36 @@ fn options_for_files_need_a_file() {
             Cli::command().try_get_matches_from(line.iter().cloned().chain(more))
         };
         parses(&[]).unwrap_or_else(|why| panic!("{line:?}: {why}"));
-        let writes = command
+        let always_writes = command
             .get_arguments()
             .any(|argument| argument.get_id() == "output" && argument.is_required_set());
         for options in [&["--force"][..], &["--group", "0"]] {
-            assert_eq!(parses(options).is_ok(), writes, "{line:?} {options:?}");
+            assert_eq!(parses(options).is_ok(), always_writes, "{line:?} {options:?}");
         }
         checked.push(words.join(" "));
     }
+    // The loop must not pass because it checked nothing.
     assert!(checked.len() > 12, "{checked:?}");
 }
 
-/// With `BLESS=1` the page is written.
+/// `BLESS=1` rewrites docs/options.md.
 #[test]
 fn the_page_of_options_lists_them_all() {
     let page = page();
-    let path = root().join("docs/options.md");
+    let path = repository_root().join("docs/options.md");
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, &page).unwrap();
     }
-    let there = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(there == page, "{}: run this test with BLESS=1, read the diff", path.display());
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(committed == page, "{}: run this test with BLESS=1 and read the diff", path.display());
 }
 
 fn page() -> String {
     let mut page = "\
 # Options
 
-Every option has one name and one meaning in all commands. `steadfast COMMAND --help` says what a command adds to it. This page is
-made of the program's own help (`BLESS=1 cargo test --bin steadfast grammar`).
+Every option has one name and one meaning in all commands. `steadfast COMMAND --help` shows what is specific to a command. This page is
+generated from the program's help (`BLESS=1 cargo test --bin steadfast option_tests`).
 
 ```
 steadfast run --help          the options of one command
@@ -203,7 +209,7 @@ Values: TIME is a duration (`90s`, `5min`, `24h`), BYTES a size (`4KiB`, `2GB`),
     page
 }
 
-fn heading_of(found: &[FoundOption]) -> &'static str {
+fn heading_of(found: &[OptionUse]) -> &'static str {
     let groups: BTreeSet<&'static str> = found.iter().map(|option| option.group).collect();
     if groups.contains(EVERY_COMMAND) {
         EVERY_COMMAND
@@ -214,7 +220,7 @@ fn heading_of(found: &[FoundOption]) -> &'static str {
     }
 }
 
-fn row(long: &str, found: &[FoundOption]) -> String {
+fn row(long: &str, found: &[OptionUse]) -> String {
     let short = found.iter().find_map(|option| option.short);
     let short = short.map(|short| format!("`-{short}`, ")).unwrap_or_default();
     let values: BTreeSet<&str> =
@@ -224,47 +230,53 @@ fn row(long: &str, found: &[FoundOption]) -> String {
     format!("| {short}`--{long}` | {values} | {meaning} | {} |", commands(found))
 }
 
-/// The commands of an option; of those with many subcommands, how many.
-fn commands(found: &[FoundOption]) -> String {
+/// Number of subcommands, and of commands, up to which they are listed by name.
+const SUBCOMMANDS_LISTED_MAX: usize = 7;
+const COMMANDS_LISTED_MAX: usize = 12;
+
+/// Returns the commands that have an option; long lists as counts.
+fn commands(found: &[OptionUse]) -> String {
     let mut by_parent: Vec<(&str, Vec<&str>)> = Vec::new();
     for option in found {
-        let (parent, own) = option.command.split_once(' ').unwrap_or((&option.command, ""));
+        let (parent, subcommand) = option.command.split_once(' ').unwrap_or((&option.command, ""));
         match by_parent.last_mut() {
-            Some((last, owns)) if *last == parent => owns.push(own),
-            _ => by_parent.push((parent, vec![own])),
+            Some((last, subcommands)) if *last == parent => subcommands.push(subcommand),
+            _ => by_parent.push((parent, vec![subcommand])),
         }
     }
-    let shown = by_parent.into_iter().map(|(parent, owns)| match owns.as_slice() {
-        owns if owns.len() > 7 => format!("{parent} ({} commands)", owns.len()),
-        [""] => parent.to_owned(),
-        owns => {
-            let named: Vec<String> =
-                owns.iter().map(|own| format!("{parent} {own}").trim_end().to_owned()).collect();
-            named.join(", ")
+    let mut names = Vec::new();
+    for (parent, subcommands) in by_parent {
+        if subcommands.len() > SUBCOMMANDS_LISTED_MAX {
+            names.push(format!("{parent} ({} commands)", subcommands.len()));
+        } else {
+            let full_name = |subcommand| format!("{parent} {subcommand}").trim_end().to_owned();
+            names.extend(subcommands.into_iter().map(full_name));
         }
-    });
-    let shown = shown.collect::<Vec<_>>().join(", ");
-    if shown.split(", ").count() > 12 { format!("{} commands", found.len()) } else { shown }
+    }
+    if names.len() > COMMANDS_LISTED_MAX {
+        format!("{} commands", found.len())
+    } else {
+        names.join(", ")
+    }
 }
 
-/// The repository.
-fn root() -> PathBuf {
+fn repository_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Every command line of this program in code, scripts and docs has options that its command has.
+/// Every command line of this program in code, scripts and docs uses only options of its command.
 #[test]
-fn the_commands_that_are_advised_have_their_options() {
+fn advised_command_lines_use_existing_options() {
     let command = Cli::command();
     let mut wrong = Vec::new();
     let mut checked = 0;
     for place in ["crates", "docs", "scripts", "fleet", "lab/src", "packaging", "README.md"] {
-        for file in files(&root().join(place)) {
+        for file in files(&repository_root().join(place)) {
             let Ok(text) = std::fs::read_to_string(&file) else { continue };
             let is_code = file.extension().is_some_and(|extension| extension == "rs");
             for line in command_lines(&text, is_code) {
                 checked += 1;
-                let unknown = unknown_options(&command, &line);
+                let unknown = unknown_options(&command, &line).into_iter();
                 wrong.extend(unknown.map(|option| format!("{}: {option}: {line}", file.display())));
             }
         }
@@ -273,7 +285,8 @@ fn the_commands_that_are_advised_have_their_options() {
     assert!(checked > 500, "{checked} command lines found");
 }
 
-/// The text files below a directory, without what was built or recorded.
+/// Returns the files below a directory, or the path itself if it is a file. Skips tests, and what was
+/// built or recorded.
 fn files(place: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(place) else { return vec![place.to_owned()] };
     let mut found = Vec::new();
@@ -286,7 +299,7 @@ fn files(place: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The command lines of this program in a text.
+/// Returns the command lines of this program in a text.
 fn command_lines(text: &str, is_code: bool) -> Vec<String> {
     let text = text.split("\nmod tests {").next().unwrap_or_default();
     // A line that ends with a backslash continues.
@@ -310,33 +323,36 @@ fn command_lines(text: &str, is_code: bool) -> Vec<String> {
     joined
         .match_indices("steadfast ")
         .map(|(at, _)| joined[at..].split(ends).next().unwrap_or_default())
+        // Help texts explain a command after three blanks or in parentheses.
         .filter_map(|line| line.split("   ").next()?.split(" (").next())
         .map(str::to_owned)
         .collect()
 }
 
-/// The options of a command line that its command does not have.
-fn unknown_options<'a>(root: &Command, line: &'a str) -> impl Iterator<Item = &'a str> {
+/// Returns the options of a command line that its command does not have; none if the command is
+/// unknown.
+fn unknown_options<'a>(root: &Command, line: &'a str) -> Vec<&'a str> {
     let mut command = root;
     let mut words = line.split_whitespace().skip(1).peekable();
     while let Some(subcommand) = words.peek().and_then(|word| command.find_subcommand(word)) {
         words.next();
         command = subcommand;
     }
-    let is_known = command.get_name() != root.get_name();
-    let mut known: Vec<String> = ["help", "quiet", "color"].map(str::to_owned).to_vec();
-    known.extend(
-        command.get_arguments().filter_map(|argument| Some(argument.get_long()?.to_owned())),
-    );
-    let is_fio = command.get_name() == "fio";
-    let options = words.filter_map(|word| word.strip_prefix("--"));
-    let options =
-        options.map(|word| word.split(|c: char| !c.is_alphanumeric() && !"-_".contains(c)));
-    options.filter_map(|mut parts| parts.next()).filter(move |name| {
-        let is_option = known.iter().any(|known| known == name)
-            || is_fio
-                && (*name == "target-size"
-                    || steadfast_exchange::fio::option_names().any(|known| known == *name));
-        is_known && !name.is_empty() && !is_option
-    })
+    if command.get_name() == root.get_name() {
+        return Vec::new();
+    }
+    // Options of every command.
+    let mut accepted: Vec<&str> = vec!["help", "quiet", "color"];
+    accepted.extend(command.get_arguments().filter_map(Arg::get_long));
+    if command.get_name() == "fio" {
+        // Our --size, renamed where fio's is also possible.
+        accepted.push("target-size");
+        accepted.extend(steadfast_exchange::fio::option_names());
+    }
+    words
+        .filter_map(|word| word.strip_prefix("--"))
+        // The name ends at the first character that no option has in its name, such as '='.
+        .filter_map(|word| word.split(|c: char| !c.is_alphanumeric() && !"-_".contains(c)).next())
+        .filter(|name| !name.is_empty() && !accepted.contains(name))
+        .collect()
 }
