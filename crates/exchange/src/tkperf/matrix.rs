@@ -30,39 +30,27 @@ const DISK_SIZES: [Bytes; 3] = [Bytes::kib(64), Bytes::kib(16), Bytes::kib(4)];
 const DISK_THROUGHPUT_SIZES: [Bytes; 2] = [Bytes::kib(1024), Bytes::kib(4)];
 const SATURATION_SIZE: Bytes = Bytes::kib(4);
 
-/// The tests, by their elements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TestElement {
-    Iops,
-    Latency,
-    Throughput,
-    WriteSaturation,
-}
-
 /// The values of a test.
 pub(super) struct TestValues {
     pub(super) kind: ForeignKind,
     pub(super) values: Vec<ForeignValue>,
 }
 
-impl TestValues {
-    /// Returns a test whose lists are empty.
-    fn none(kind: ForeignKind) -> Self {
-        TestValues { kind, values: Vec::new() }
-    }
-}
-
-/// Parses the lists of a test.
+/// Parses the lists of a test. Its element gives the kind on a solid-state drive; that of a hard
+/// disk is known by its lists.
 ///
 /// # Errors
 /// Returns a message that names what TKperf would not have written.
-pub(super) fn values(name: TestElement, lists: &Value) -> Result<TestValues, String> {
+pub(super) fn values(kind: ForeignKind, lists: &Value) -> Result<TestValues, String> {
     let lists = list(lists, "roundmat")?;
-    match name {
-        TestElement::Iops => iops(lists),
-        TestElement::Latency => latency(lists),
-        TestElement::Throughput => throughput(lists),
-        TestElement::WriteSaturation => saturation(lists),
+    if lists.is_empty() {
+        return Ok(TestValues { kind, values: Vec::new() });
+    }
+    match kind {
+        ForeignKind::Iops | ForeignKind::ZoneIops => iops(lists),
+        ForeignKind::Latency => latency(lists),
+        ForeignKind::Throughput | ForeignKind::ZoneThroughput => throughput(lists),
+        ForeignKind::WriteSaturation => saturation(lists),
     }
 }
 
@@ -141,9 +129,6 @@ fn shape(lists: &[Value]) -> (usize, usize) {
 }
 
 fn iops(rounds: &[Value]) -> Result<TestValues, String> {
-    if rounds.is_empty() {
-        return Ok(TestValues::none(ForeignKind::Iops));
-    }
     let (kind, mixes, sizes) = match shape(rounds) {
         (3, 3) => (ForeignKind::ZoneIops, &DISK_MIXES[..], &DISK_SIZES[..]),
         (7, count) => (ForeignKind::Iops, &MIXES[..], columns(&SIZES, count, "round 1")?),
@@ -175,19 +160,15 @@ fn response(cell: &Value, what: &str) -> Result<ForeignMeasured, String> {
 }
 
 fn latency(rounds: &[Value]) -> Result<TestValues, String> {
-    let kind = ForeignKind::Latency;
-    if rounds.is_empty() {
-        return Ok(TestValues::none(kind));
-    }
     let (_, count) = shape(rounds);
     let sizes = columns(&LATENCY_SIZES, count, "round 1")?;
-    Ok(TestValues { kind, values: cells(rounds, &LATENCY_MIXES, sizes, response)? })
+    let values = cells(rounds, &LATENCY_MIXES, sizes, response)?;
+    Ok(TestValues { kind: ForeignKind::Latency, values })
 }
 
 /// Parses, per block size, the list of reads and the list of writes of all rounds, in KiB/s.
 fn throughput(lists: &[Value]) -> Result<TestValues, String> {
     let (kind, sizes) = match lists.len() {
-        0 => return Ok(TestValues::none(ForeignKind::Throughput)),
         2 => (ForeignKind::ZoneThroughput, &DISK_THROUGHPUT_SIZES[..]),
         count => (ForeignKind::Throughput, columns(&THROUGHPUT_SIZES, count, "roundmat")?),
     };
@@ -214,12 +195,9 @@ fn throughput(lists: &[Value]) -> Result<TestValues, String> {
 
 /// Parses the IOPS of all minutes and the response times of all minutes.
 fn saturation(lists: &[Value]) -> Result<TestValues, String> {
-    let kind = ForeignKind::WriteSaturation;
     let [iops, responses] = lists else {
-        return match lists.len() {
-            0 => Ok(TestValues::none(kind)),
-            count => Err(format!("roundmat has {count} lists instead of IOPS and latencies")),
-        };
+        let count = lists.len();
+        return Err(format!("roundmat has {count} lists instead of IOPS and latencies"));
     };
     let (iops, responses) = (list(iops, "the list of IOPS")?, list(responses, "latencies")?);
     if iops.len() != responses.len() {
@@ -233,5 +211,5 @@ fn saturation(lists: &[Value]) -> Result<TestValues, String> {
         let measured = ForeignMeasured { iops: number(iops, &what)?, ..response(times, &what)? };
         values.push(ForeignValue { round, pattern, measured });
     }
-    Ok(TestValues { kind, values })
+    Ok(TestValues { kind: ForeignKind::WriteSaturation, values })
 }

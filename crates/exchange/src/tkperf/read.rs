@@ -1,6 +1,6 @@
 //! Parses a log into a run.
 
-use super::matrix::{self, TestElement, TestValues};
+use super::matrix::{self, TestValues};
 use crate::ParseError;
 use crate::xml::parse_xml;
 use roxmltree::Node;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use steadfast_domain::hex::to_hex;
 use steadfast_domain::text::excerpt;
-use steadfast_domain::{ClaimedSteadyState, ForeignRun, ForeignTest};
+use steadfast_domain::{ClaimedSteadyState, ForeignKind, ForeignRun, ForeignTest};
 
 /// Maximum number of elements; TKperf writes about 60.
 const ELEMENTS_MAX: u32 = 10_000;
@@ -57,7 +57,7 @@ fn line(node: Node<'_, '_>) -> u64 {
 
 /// Stores an element of the log in the run.
 fn read_element(run: &mut ForeignRun, element: Node<'_, '_>) -> Result<(), ParseError> {
-    let test = match name(element).to_lowercase().as_str() {
+    let kind = match name(element).to_lowercase().as_str() {
         "testdate" => return store_text(&mut run.date, element, &mut run.remarks),
         "devinfo" => return store_text(&mut run.device, element, &mut run.remarks),
         "featmatrix" => return store_text(&mut run.features, element, &mut run.remarks),
@@ -65,16 +65,16 @@ fn read_element(run: &mut ForeignRun, element: Node<'_, '_>) -> Result<(), Parse
         "lsb" => return store_text(&mut run.distribution, element, &mut run.remarks),
         "ioperfversion" => return store_text(&mut run.version, element, &mut run.remarks),
         "cmdline" => return store_text(&mut run.command, element, &mut run.remarks),
-        "iops" => TestElement::Iops,
-        "lat" => TestElement::Latency,
-        "tp" => TestElement::Throughput,
-        "writesat" => TestElement::WriteSaturation,
+        "iops" => ForeignKind::Iops,
+        "lat" => ForeignKind::Latency,
+        "tp" => ForeignKind::Throughput,
+        "writesat" => ForeignKind::WriteSaturation,
         _ => {
             run.remarks.push(not_understood(element));
             return Ok(());
         }
     };
-    let test = read_test(test, element, &mut run.remarks)?;
+    let test = read_test(kind, element, &mut run.remarks)?;
     if run.tests.iter().any(|other| other.kind == test.kind) {
         run.remarks.push(repeated(element));
     } else {
@@ -125,7 +125,7 @@ fn text_of(element: Node<'_, '_>) -> String {
 }
 
 fn read_test(
-    test: TestElement,
+    kind: ForeignKind,
     element: Node<'_, '_>,
     remarks: &mut Vec<String>,
 ) -> Result<ForeignTest, ParseError> {
@@ -134,7 +134,7 @@ fn read_test(
         let what = format!("<{}> has no <roundmat>: its values are missing", name(element));
         ParseError::at(line(element), what)
     })?;
-    let TestValues { kind, values } = matrix::values(test, &lists).map_err(|why| {
+    let TestValues { kind, values } = matrix::values(kind, &lists).map_err(|why| {
         ParseError::at(fields.line_of("roundmat"), format!("<{}>: {why}", name(element)))
     })?;
     if values.is_empty() {
