@@ -1,6 +1,7 @@
 //! Suggestions for misspelled names.
 
 use crate::text::excerpt;
+use strsim::osa_distance;
 
 /// Maximum length of a compared name in characters: the cost grows with its square.
 const COMPARED_MAX: usize = 64;
@@ -16,7 +17,7 @@ pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
     names
         .into_iter()
         .filter(|name| name.chars().nth(COMPARED_MAX).is_none())
-        .map(|name| (distance(&given, &name.to_lowercase()), name))
+        .map(|name| (osa_distance(&given, &name.to_lowercase()), name))
         .filter(|(distance, _)| *distance <= distance_max)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
@@ -68,31 +69,6 @@ macro_rules! choice_names {
 }
 
 pub(crate) use choice_names;
-
-/// Returns the number of characters to insert, remove, replace or swap with their neighbor to turn
-/// one text into the other.
-fn distance(one: &str, other: &str) -> usize {
-    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    let mut rows = vec![vec![0; other.len() + 1]; one.len() + 1];
-    for (i, row) in rows.iter_mut().enumerate() {
-        row[0] = i;
-    }
-    rows[0] = (0..=other.len()).collect();
-    for i in 1..=one.len() {
-        for j in 1..=other.len() {
-            let differs = usize::from(one[i - 1] != other[j - 1]);
-            let mut least =
-                (rows[i - 1][j] + 1).min(rows[i][j - 1] + 1).min(rows[i - 1][j - 1] + differs);
-            let exchanged =
-                i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1];
-            if exchanged {
-                least = least.min(rows[i - 2][j - 2] + 1);
-            }
-            rows[i][j] = least;
-        }
-    }
-    rows[one.len()][other.len()]
-}
 
 #[cfg(test)]
 mod tests {
