@@ -19,6 +19,7 @@ pub use plot::{
 pub use setting::{Facts, OptionalText, Origin, Role, Setting};
 pub use table::{Cell, Column, Row, Table};
 
+use crate::serde_text::is_default;
 use crate::steady_state::Verdict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -108,12 +109,6 @@ pub enum Activity {
     Capture,
 }
 
-impl Activity {
-    fn is_run(&self) -> bool {
-        *self == Activity::Run
-    }
-}
-
 /// Results of a procedure.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Findings {
@@ -135,7 +130,7 @@ pub struct Findings {
     /// Wall-clock time of the end, in milliseconds since 1970 (UTC); 0 if unknown.
     pub ended_unix_ms: u64,
     /// The activity that began and ended at these times.
-    #[serde(default, skip_serializing_if = "Activity::is_run")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub activity: Activity,
     /// SHA-256 of the measured entries from which the findings were computed.
     pub digest: String,
@@ -153,7 +148,7 @@ pub struct Findings {
     /// All disclosures.
     pub caveats: Vec<Caveat>,
     /// Content of page one.
-    #[serde(default, skip_serializing_if = "FrontPage::is_empty")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub front: FrontPage,
     /// Numbers shown on a terminal.
     pub summary: Vec<Exhibit>,
