@@ -2,7 +2,7 @@
 
 use crate::counters::EventSource;
 use crate::error::CaptureError;
-use crate::handles::{self, HandleNumber};
+use crate::handles::{self, FileHandle};
 use crate::tree;
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -105,7 +105,7 @@ impl Cgroups {
 
     fn path_by_handle(&self, id: u64) -> Option<PathBuf> {
         let mount = self.mount_handle.as_ref()?;
-        let directory = handles::open(mount, HandleNumber::Cgroup(id)).ok()?;
+        let directory = FileHandle::of_cgroup(id).open(mount).ok()?;
         handles::path(&directory).ok()
     }
 }

@@ -8,51 +8,9 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// `struct file_handle` with the 8 bytes that are needed here.
-#[repr(C)]
-struct ShortHandle {
-    bytes: u32,
-    kind: i32,
-    number: [u8; 8],
-}
-
-/// The number from which a handle is made.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum HandleNumber {
-    /// Number of a cgroup.
-    Cgroup(u64),
-    /// Inode of ext4, whichever file has it at the moment.
-    Inode(u32),
-}
-
-impl HandleNumber {
-    fn handle(self) -> ShortHandle {
-        let (kind, number) = match self {
-            // FILEID_KERNFS of include/linux/exportfs.h.
-            HandleNumber::Cgroup(id) => (0xfe, id.to_ne_bytes()),
-            // FILEID_INO32_GEN: inode and generation, 0 for any.
-            HandleNumber::Inode(inode) => (1, u64::from(inode).to_le_bytes()),
-        };
-        ShortHandle { bytes: 8, kind, number }
-    }
-}
-
-/// Opens the file or cgroup with this number on the file system of `mount`, without read access.
-pub(crate) fn open(mount: &File, number: HandleNumber) -> io::Result<File> {
-    let mut handle = number.handle();
-    let flags = libc::O_PATH | libc::O_CLOEXEC;
-    // SAFETY: `handle` is laid out as the kernel has it and lives through the call; the
-    // result is a new descriptor or -1.
-    let fd = unsafe {
-        libc::syscall(libc::SYS_open_by_handle_at, mount.as_raw_fd(), &raw mut handle, flags)
-    };
-    let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
-    // SAFETY: the kernel just returned this descriptor, and nothing else owns it.
-    Ok(unsafe { File::from_raw_fd(fd) })
-}
-
-/// The file handle that a file system makes of a file. It contains the generation of the inode, so
-/// that it differs from that of a later file with the same inode.
+/// A file handle of the kernel (`struct file_handle`). One that a file system makes of a file
+/// contains the generation of the inode, so that it differs from that of a later file with the same
+/// inode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FileHandle {
     kind: i32,
@@ -70,50 +28,61 @@ struct AnyHandle {
     number: [u8; HANDLE_BYTES_MAX],
 }
 
-/// Returns the identity of the file that lies at a path. Fails if there is none, or if its file
-/// system makes no handles.
-pub(crate) fn identity(path: &Path) -> io::Result<FileHandle> {
-    let path = CString::new(path.as_os_str().as_bytes())?;
-    let mut handle =
-        AnyHandle { bytes: HANDLE_BYTES_MAX as u32, kind: 0, number: [0; HANDLE_BYTES_MAX] };
-    let mut mount = 0i32;
-    // SAFETY: `path` ends with a zero byte; `handle` is laid out as the kernel has it and has as
-    // much room as it says; both and `mount` live through the call.
-    let failed = unsafe {
-        libc::syscall(
-            libc::SYS_name_to_handle_at,
-            libc::AT_FDCWD,
-            path.as_ptr(),
-            &raw mut handle,
-            &raw mut mount,
-            libc::AT_SYMLINK_FOLLOW,
-        )
-    };
-    if failed != 0 {
-        return Err(io::Error::last_os_error());
+impl FileHandle {
+    /// Returns the handle of a cgroup: FILEID_KERNFS of include/linux/exportfs.h.
+    pub(crate) fn of_cgroup(id: u64) -> FileHandle {
+        FileHandle { kind: 0xfe, bytes: id.to_ne_bytes().to_vec() }
     }
-    let bytes = handle.number.get(..handle.bytes as usize).unwrap_or_default().to_vec();
-    Ok(FileHandle { kind: handle.kind, bytes })
-}
 
-/// Opens the file of an identity, wherever it lies now, without the right to read it. Fails if it
-/// is deleted, even if another file has its inode.
-pub(crate) fn open_again(mount: &File, identity: &FileHandle) -> io::Result<File> {
-    let mut handle = AnyHandle {
-        bytes: identity.bytes.len() as u32,
-        kind: identity.kind,
-        number: [0; HANDLE_BYTES_MAX],
-    };
-    handle.number[..identity.bytes.len()].copy_from_slice(&identity.bytes);
-    let flags = libc::O_PATH | libc::O_CLOEXEC;
-    // SAFETY: `handle` is laid out as the kernel has it and lives through the call; the result is
-    // a new descriptor or -1.
-    let fd = unsafe {
-        libc::syscall(libc::SYS_open_by_handle_at, mount.as_raw_fd(), &raw mut handle, flags)
-    };
-    let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
-    // SAFETY: the kernel just returned this descriptor, and nothing else owns it.
-    Ok(unsafe { File::from_raw_fd(fd) })
+    /// Returns the handle of an inode of ext4, whichever file has it at the moment: FILEID_INO32_GEN
+    /// with the generation 0, which stands for any.
+    pub(crate) fn of_inode(inode: u32) -> FileHandle {
+        FileHandle { kind: 1, bytes: u64::from(inode).to_le_bytes().to_vec() }
+    }
+
+    /// Returns the handle of the file that lies at a path. Fails if there is none, or if its file
+    /// system makes no handles.
+    pub(crate) fn of_path(path: &Path) -> io::Result<FileHandle> {
+        let path = CString::new(path.as_os_str().as_bytes())?;
+        let mut handle =
+            AnyHandle { bytes: HANDLE_BYTES_MAX as u32, kind: 0, number: [0; HANDLE_BYTES_MAX] };
+        let mut mount = 0i32;
+        // SAFETY: `path` ends with a zero byte; `handle` is laid out as the kernel has it and has as
+        // much room as it says; both and `mount` live through the call.
+        let failed = unsafe {
+            libc::syscall(
+                libc::SYS_name_to_handle_at,
+                libc::AT_FDCWD,
+                path.as_ptr(),
+                &raw mut handle,
+                &raw mut mount,
+                libc::AT_SYMLINK_FOLLOW,
+            )
+        };
+        if failed != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let bytes = handle.number.get(..handle.bytes as usize).unwrap_or_default().to_vec();
+        Ok(FileHandle { kind: handle.kind, bytes })
+    }
+
+    /// Opens the file or cgroup, wherever it lies now, on the file system of `mount` and without
+    /// read access. Fails if it is deleted, even if another file has its inode.
+    pub(crate) fn open(&self, mount: &File) -> io::Result<File> {
+        let length = self.bytes.len();
+        let mut handle =
+            AnyHandle { bytes: length as u32, kind: self.kind, number: [0; HANDLE_BYTES_MAX] };
+        handle.number[..length].copy_from_slice(&self.bytes);
+        let flags = libc::O_PATH | libc::O_CLOEXEC;
+        // SAFETY: `handle` is laid out as the kernel has it and lives through the call; the result
+        // is a new descriptor or -1.
+        let fd = unsafe {
+            libc::syscall(libc::SYS_open_by_handle_at, mount.as_raw_fd(), &raw mut handle, flags)
+        };
+        let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0);
+        // SAFETY: the kernel just returned this descriptor, and nothing else owns it.
+        fd.map(|fd| unsafe { File::from_raw_fd(fd) }).ok_or_else(io::Error::last_os_error)
+    }
 }
 
 /// Where an open file lies.

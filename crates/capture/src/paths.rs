@@ -3,7 +3,7 @@
 //! files of the process. The number of lookups per call is bounded; a file that is not found has no
 //! path.
 
-use crate::handles::{self, FileHandle, HandleNumber};
+use crate::handles::{self, FileHandle};
 use crate::options::CaptureOptions;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
@@ -236,13 +236,13 @@ impl FilePaths {
     fn still_exists(&mut self, key: InodeKey) -> bool {
         let Some(state) = self.inodes.get(&key) else { return false };
         let Some(identity) = &state.identity else { return false };
-        if handles::identity(&state.path).is_ok_and(|now| now == *identity) {
+        if FileHandle::of_path(&state.path).is_ok_and(|now| now == *identity) {
             return true;
         }
         let systems = self.systems.iter().filter(|system| system.device == key.device);
         let mut mounts = systems.filter_map(|system| system.mount.as_ref());
         let path_of_identity = |mount: &MountPoint| {
-            let file = handles::open_again(&mount.directory, identity).ok()?;
+            let file = identity.open(&mount.directory).ok()?;
             handles::path(&file).ok()
         };
         let Some(path) = mounts.find_map(path_of_identity) else { return false };
@@ -336,7 +336,7 @@ impl FilePaths {
 
     /// Returns the file at a path, or `None` if its file system reports no handle or birth time.
     fn file_at(&self, path: &Path) -> Option<FileAtPath> {
-        let identity = handles::identity(path).ok()?;
+        let identity = FileHandle::of_path(path).ok()?;
         let born = unix_ns(fs::metadata(path).ok()?.created().ok()?);
         let born_ns = born.saturating_sub(self.began_unix_ns);
         Some(FileAtPath { path: path.to_owned(), identity, born_ns })
@@ -379,8 +379,8 @@ impl FileSystemMount {
     /// inodes, or if no file in use has the inode.
     fn path_of_inode(&self, inode: u64) -> Option<PathBuf> {
         let mount = self.mount.as_ref().filter(|mount| mount.makes_handles)?;
-        let number = HandleNumber::Inode(u32::try_from(inode).ok()?);
-        let file = handles::open(&mount.directory, number).ok()?;
+        let handle = FileHandle::of_inode(u32::try_from(inode).ok()?);
+        let file = handle.open(&mount.directory).ok()?;
         let path = handles::path(&file).ok()?;
         // The path is unknown if the kernel no longer caches the directory of the file.
         let has_inode = |found: fs::Metadata| found.dev() == self.number && found.ino() == inode;

@@ -96,12 +96,7 @@ fn read_name(pid: u32) -> Option<CommandName> {
 /// Returns the name in the content of `/proc/PID/comm`, byte for byte: it may end in a space or in
 /// the middle of a character.
 fn name_in(content: &[u8]) -> CommandName {
-    let name = content.strip_suffix(b"\n").unwrap_or(content);
-    let mut command = CommandName::default();
-    for (to, from) in command.0[..15].iter_mut().zip(name) {
-        *to = *from;
-    }
-    command
+    CommandName::from_bytes(content.strip_suffix(b"\n").unwrap_or(content))
 }
 
 #[cfg(test)]

@@ -196,9 +196,15 @@ pub struct CommandName(pub [u8; 16]);
 impl CommandName {
     /// Creates a command name from the first 15 bytes of `name`.
     pub fn new(name: &str) -> Self {
+        CommandName::from_bytes(name.as_bytes())
+    }
+    /// Creates a command name from the first 15 bytes, or from those before the first zero: a name
+    /// of the kernel may end in the middle of a character.
+    pub fn from_bytes(name: &[u8]) -> Self {
         let mut bytes = [0; 16];
-        for (to, from) in bytes.iter_mut().zip(name.bytes().take(15)) {
-            *to = from;
+        let name = name.iter().take_while(|byte| **byte != 0);
+        for (to, from) in bytes[..15].iter_mut().zip(name) {
+            *to = *from;
         }
         CommandName(bytes)
     }

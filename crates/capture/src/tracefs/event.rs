@@ -103,6 +103,7 @@ impl TracepointLayout {
     fn decode(&self, content: &[u8], time_ns: u64, cpu: u16) -> Option<TracepointEvent> {
         let sectors = self.sectors.number(content)?.saturating_mul(SECTOR);
         let (op, flags) = parse_rwbs(self.rwbs.bytes(content)?);
+        let command = self.command.and_then(|field| field.bytes(content));
         Some(TracepointEvent {
             kind: self.kind,
             time_ns,
@@ -115,7 +116,7 @@ impl TracepointLayout {
             failed: self.error.and_then(|field| field.number(content)).unwrap_or(0) != 0,
             thread: self.thread.number(content)? as u32,
             process: self.thread.number(content)? as u32,
-            command: self.command.and_then(|f| f.bytes(content)).map(command).unwrap_or_default(),
+            command: command.map(CommandName::from_bytes).unwrap_or_default(),
         })
     }
 }
@@ -157,14 +158,6 @@ impl NewTaskLayout {
             same_process: self.clone_flags.number(content)? & clone_thread != 0,
         })
     }
-}
-
-fn command(bytes: &[u8]) -> CommandName {
-    let mut name = [0; 16];
-    for (to, from) in name.iter_mut().zip(bytes.iter().take_while(|byte| **byte != 0)) {
-        *to = *from;
-    }
-    CommandName(name)
 }
 
 #[cfg(test)]
