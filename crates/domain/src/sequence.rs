@@ -12,6 +12,7 @@ use crate::stimulus::{
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Whole capacity of a device in parts per million.
@@ -65,9 +66,10 @@ pub struct SequenceRemark {
 }
 
 impl SequenceRemark {
-    /// Creates a remark about one line of the file.
+    /// Creates a remark about one line of the file, counted from 1. Line 0 stands for what is not in
+    /// the file, such as the command line, and makes it a remark about the whole file.
     pub fn at(line: u64, text: impl Into<String>) -> Self {
-        SequenceRemark { line: Some(line), text: text.into() }
+        SequenceRemark { line: (line > 0).then_some(line), text: text.into() }
     }
     /// Creates a remark about the whole file.
     pub fn whole(text: impl Into<String>) -> Self {
@@ -516,16 +518,21 @@ impl Sequence {
     }
     /// Makes the labels unique by appending a number to a repeated label.
     pub fn with_distinct_labels(mut self) -> Self {
-        let mut taken = std::collections::BTreeSet::new();
-        for step in &mut self.steps {
-            let base = step.label.clone();
-            let mut number = 1u32;
-            while !taken.insert(step.label.clone()) {
-                number += 1;
-                step.label = format!("{base} #{number}");
-            }
-        }
+        number_repeated_labels(self.steps.iter_mut().map(|step| &mut step.label));
         self
+    }
+}
+
+/// Makes labels unique by appending a number to a repeated label.
+pub fn number_repeated_labels<'a>(labels: impl Iterator<Item = &'a mut String>) {
+    let mut taken = BTreeSet::new();
+    for label in labels {
+        let base = label.clone();
+        let mut number = 1u32;
+        while !taken.insert(label.clone()) {
+            number += 1;
+            *label = format!("{base} #{number}");
+        }
     }
 }
 

@@ -23,9 +23,10 @@ fn shortened(message: &str) -> String {
 }
 
 impl ParseError {
-    /// Returns an error at a line, counted from 1.
+    /// Returns an error at a line, counted from 1. Line 0 stands for what is not in the file, such
+    /// as the command line, and makes it an error about the whole file.
     pub fn at(line: u64, message: impl Into<String>) -> Self {
-        ParseError { line: Some(line), message: shortened(&message.into()) }
+        ParseError { line: (line > 0).then_some(line), message: shortened(&message.into()) }
     }
     /// Returns an error about the whole file.
     pub fn whole(message: impl Into<String>) -> Self {

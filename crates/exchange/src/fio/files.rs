@@ -169,9 +169,7 @@ pub(super) fn place(sets: &[FileSet]) -> Result<Vec<PlacedFiles>, Vec<ParseError
         } else {
             None
         };
-        errors.extend(
-            fault.map(|why| super::options::error_at(set.line, format!("[{}] {why}", set.job))),
-        );
+        errors.extend(fault.map(|why| ParseError::at(set.line, format!("[{}] {why}", set.job))));
     }
     if !errors.is_empty() {
         return Err(errors);

@@ -103,14 +103,14 @@ impl<'s> SectionOptions<'s> {
 
     fn remark_at(&mut self, line: u64, name: &str, why: &str) {
         let section = excerpt(self.name());
-        self.remarks.push(remark_of(line, format!("[{section}] {name}: {why}")));
+        self.remarks.push(SequenceRemark::at(line, format!("[{section}] {name}: {why}")));
     }
 
     /// Adds a remark about the section.
     pub fn remark(&mut self, text: &str) {
         let line = self.section.line;
         let section = excerpt(self.name());
-        self.remarks.push(remark_of(line, format!("[{section}] {text}")));
+        self.remarks.push(SequenceRemark::at(line, format!("[{section}] {text}")));
     }
 
     /// Adds an error about an option, or about the section if it lacks the option.
@@ -123,7 +123,7 @@ impl<'s> SectionOptions<'s> {
             None => format!("{dashes}{}", excerpt(name)),
             Some(value) => format!("{dashes}{}={}", excerpt(name), excerpt(value)),
         };
-        self.errors.push(error_at(line, format!("[{section}] {shown}: {why}")));
+        self.errors.push(ParseError::at(line, format!("[{section}] {shown}: {why}")));
     }
 
     /// Returns the name of the section.
@@ -250,14 +250,4 @@ fn is_size(name: &str) -> bool {
 fn has_binary_unit(value: &str) -> bool {
     let value = value.to_ascii_lowercase();
     ["kib", "mib", "gib", "tib", "pib"].iter().any(|unit| value.contains(unit))
-}
-
-/// Returns a remark on a line of a job file; line 0 is the command line.
-pub(super) fn remark_of(line: u64, text: String) -> SequenceRemark {
-    if line == 0 { SequenceRemark::whole(text) } else { SequenceRemark::at(line, text) }
-}
-
-/// Returns an error on a line of a job file; line 0 is the command line.
-pub(super) fn error_at(line: u64, text: String) -> ParseError {
-    if line == 0 { ParseError::whole(text) } else { ParseError::at(line, text) }
 }

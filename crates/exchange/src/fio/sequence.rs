@@ -3,7 +3,7 @@
 use super::files::{FileNames, FileSet, PlacedFiles, is_device, layout_text, place, start_of};
 use super::flow::merge_flow;
 use super::job::{JobLoad, job};
-use super::options::{SPLIT_MAX, SectionOptions, TargetFacts, error_at, remark_of};
+use super::options::{SPLIT_MAX, SectionOptions, TargetFacts};
 use super::pace::OpPace;
 use super::text::JobFile;
 use crate::parse_error::ParseError;
@@ -100,7 +100,7 @@ pub fn sequence(file: &JobFile, target: &TargetFacts<'_>) -> Result<Sequence, Ve
             Ok(loads) => {
                 sections.push(ParsedSection { label, line, begin, reports_together, loads })
             }
-            Err(why) => errors.push(error_at(line, format!("[{label}] {why}"))),
+            Err(why) => errors.push(ParseError::at(line, format!("[{label}] {why}"))),
         }
     }
     errors.extend(wait_faults(&sections));
@@ -246,9 +246,9 @@ fn wait_faults(sections: &[ParsedSection]) -> Vec<ParseError> {
             }),
         };
         group.push(&section.label);
-        errors.extend(
-            why.map(|why| error_at(section.line, format!("[{}] {why}", excerpt(&section.label)))),
-        );
+        errors.extend(why.map(|why| {
+            ParseError::at(section.line, format!("[{}] {why}", excerpt(&section.label)))
+        }));
     }
     errors
 }
@@ -264,7 +264,7 @@ fn keep_jobs_of(sections: &mut [ParsedSection], device: &str) -> Vec<ParseError>
         };
         if section.loads.iter().any(is_split) {
             let why = "its files are on several targets: give each device a job of its own";
-            errors.push(error_at(section.line, format!("[{}] {why}", section.label)));
+            errors.push(ParseError::at(section.line, format!("[{}] {why}", section.label)));
         }
         section.loads.retain(|load| load.files.names == [device]);
     }
@@ -285,7 +285,7 @@ fn file_remarks(
         && let Some(SectionLoad { files, .. }) = loads().find(|load| load.files.are_given)
     {
         let text = format!("[{}] filename: the target is what --target names", files.job);
-        remarks.push(remark_of(files.line, text));
+        remarks.push(SequenceRemark::at(files.line, text));
     }
     let is_file = |load: &SectionLoad| {
         let names = &load.files.names;
@@ -304,7 +304,7 @@ fn file_remarks(
              write it first",
             files.job
         );
-        remarks.push(remark_of(files.line, text));
+        remarks.push(SequenceRemark::at(files.line, text));
     }
     remarks
 }
@@ -339,7 +339,7 @@ fn job_groups(
                  is steady",
                 section.label
             );
-            add_remark(remarks, remark_of(section.line, text));
+            add_remark(remarks, SequenceRemark::at(section.line, text));
         }
         for SectionLoad { mut member, files } in section.loads {
             if let Amount::Bytes(from) = member.job.load.extent.from {
@@ -369,7 +369,7 @@ fn measure_ramps(groups: &mut [JobGroup], remarks: &mut Vec<SequenceRemark>) {
              beginning; fio does not count the ramp in its results",
             counted.label
         );
-        add_remark(remarks, remark_of(counted.line, text));
+        add_remark(remarks, SequenceRemark::at(counted.line, text));
         for member in &mut group.members {
             let load = &mut member.job.load;
             // The runtime begins after the ramp.
@@ -397,7 +397,7 @@ fn delay_jobs(groups: &mut [JobGroup], remarks: &mut Vec<SequenceRemark>) {
                      jobs before",
                     member.label
                 );
-                add_remark(remarks, remark_of(member.line, text));
+                add_remark(remarks, SequenceRemark::at(member.line, text));
             }
             member.job.pause = member.job.pause.saturating_sub(passed.unwrap_or(Nanos::ZERO));
         }
@@ -412,7 +412,7 @@ fn delay_jobs(groups: &mut [JobGroup], remarks: &mut Vec<SequenceRemark>) {
                     "[{}] startdelay: it begins {} after the others and ends with them",
                     member.label, load.delay
                 );
-                add_remark(remarks, remark_of(member.line, text));
+                add_remark(remarks, SequenceRemark::at(member.line, text));
             }
             let time = load.until.time.filter(|_| ends_by_time(load));
             let sum = |a: Nanos, b: Nanos| Nanos(a.0.saturating_add(b.0));
@@ -494,7 +494,7 @@ impl JobGroup {
                     Err(fault) => {
                         let member = members.get(fault.job)?;
                         let text = format!("[{}] flow: {}", excerpt(&member.label), fault.why);
-                        return Some(error_at(member.line, text));
+                        return Some(ParseError::at(member.line, text));
                     }
                 },
             };
@@ -506,7 +506,7 @@ impl JobGroup {
                      weights; any of them may be outstanding, in fio each job has its own iodepth",
                     names[0]
                 );
-                add_remark(remarks, remark_of(line, text));
+                add_remark(remarks, SequenceRemark::at(line, text));
             }
             self.members.insert(at, ConcurrentJob { label, line, job: merged });
         }
@@ -519,7 +519,7 @@ impl JobGroup {
         if others.len() >= CONCURRENT_LOADS_MAX {
             let what =
                 format!("more than {CONCURRENT_LOADS_MAX} different loads run at the same time");
-            return vec![error_at(first.line, what)];
+            return vec![ParseError::at(first.line, what)];
         }
         let fault = |other: &ConcurrentJob| {
             let what = if other.job.load.ramp != first.job.load.ramp {
@@ -534,7 +534,7 @@ impl JobGroup {
                  stonewall",
                 other.label, first.label
             );
-            Some(error_at(other.line, what))
+            Some(ParseError::at(other.line, what))
         };
         others.iter().filter_map(fault).collect()
     }

@@ -386,12 +386,6 @@ fn difference_remarks(
     remarks
 }
 
-/// Returns a remark on a line. Line 0, that of workers and specifications that are not in the file,
-/// means the whole file.
-fn remark_at(line: u64, text: String) -> SequenceRemark {
-    SequenceRemark { line: (line > 0).then_some(line), text }
-}
-
 fn add_access_remarks(
     config: &IometerConfig,
     tests: &[IometerTest],
@@ -403,7 +397,7 @@ fn add_access_remarks(
     for spec in specs() {
         if let Some(row) = spec.lines.iter().find(|row| row.reply > 0) {
             let text = format!("'{}': replies exist only on networks and are ignored", spec.name);
-            remarks.push(remark_at(row.line.0, text));
+            remarks.push(SequenceRemark::at(row.line.0, text));
         }
     }
     if specs().flat_map(|spec| &spec.lines).any(|row| row.random > 0 && row.random < 100) {
@@ -432,7 +426,7 @@ fn add_worker_remarks(tests: &[IometerTest], remarks: &mut Vec<SequenceRemark>) 
             "'{}': targets are not closed and reopened; the test connection rate is ignored",
             worker.worker
         );
-        remarks.push(remark_at(worker.line, text));
+        remarks.push(SequenceRemark::at(worker.line, text));
     }
     let managers: BTreeSet<&str> = active().map(|a| a.manager_name.as_str()).collect();
     if managers.len() > 1 {
@@ -497,6 +491,6 @@ fn add_data_remarks(
             "'{}': its fixed seed gives other addresses here; use --seed to repeat a run",
             worker.name
         );
-        remarks.push(remark_at(worker.line.0, text));
+        remarks.push(SequenceRemark::at(worker.line.0, text));
     }
 }

@@ -16,8 +16,9 @@ pub(crate) mod vdbench;
 use crate::file_kind::FileKind;
 use crate::parse_error::ParseError;
 use sha2::{Digest, Sha256};
+use steadfast_domain::ForeignResults;
 use steadfast_domain::hex::to_hex;
-use steadfast_domain::{ForeignOutcome, ForeignResults};
+use steadfast_domain::sequence::number_repeated_labels;
 
 /// Reads a file of results. `file` is its name, which FioSynth puts the test and the round in.
 ///
@@ -38,7 +39,7 @@ pub fn read(kind: FileKind, file: &str, bytes: &[u8]) -> Result<ForeignResults, 
             "it holds no test: the tool ended before it measured anything",
         ));
     }
-    number_labels(&mut results.tests);
+    number_repeated_labels(results.tests.iter_mut().map(|test| &mut test.label));
     results.file = file.to_owned();
     results.digest = to_hex(&Sha256::digest(bytes));
     if let Some((name, round)) = fiosynth_name(file).filter(|_| kind == FileKind::FioJson) {
@@ -57,17 +58,4 @@ pub fn read(kind: FileKind, file: &str, bytes: &[u8]) -> Result<ForeignResults, 
 fn fiosynth_name(file: &str) -> Option<(&str, u32)> {
     let (name, round) = file.strip_suffix(".json")?.rsplit_once("_run")?;
     Some((name, round.parse().ok()?)).filter(|(name, _)| !name.is_empty())
-}
-
-/// Gives the second and further tests of a name a number.
-fn number_labels(tests: &mut [ForeignOutcome]) {
-    let mut taken = std::collections::BTreeSet::new();
-    for test in tests {
-        let base = test.label.clone();
-        let mut number = 1;
-        while !taken.insert(test.label.clone()) {
-            number += 1;
-            test.label = format!("{base} #{number}");
-        }
-    }
 }
