@@ -293,10 +293,8 @@ fn without_exhibits(title: &str, sides: &[ComparedRun<'_>]) -> Findings {
         test: COMPARISON.into(),
         subtitle: title.to_owned(),
         revision: same(&|f| f.header.revision.clone(), "several"),
-        vendor: None,
         model: Some(names.join("; ")),
-        sponsor: None,
-        blocks: Vec::new(),
+        ..FormHeader::default()
     };
     // A comparison is only as good as its worst run, and has no verdict of its own.
     let worst = all.iter().map(|f| f.whole_end()).max();

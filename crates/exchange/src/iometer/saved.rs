@@ -182,10 +182,8 @@ fn header(runs: &[ResultRun], source: &SequenceSource) -> FormHeader {
         test: "Iometer".into(),
         subtitle: title(runs),
         revision: format!("Iometer {}", versions(runs)),
-        vendor: None,
-        model: None,
-        sponsor: None,
         blocks: vec![FormBlock::new("Test Parameters", [file, version])],
+        ..FormHeader::default()
     }
 }
 

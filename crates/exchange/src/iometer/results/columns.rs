@@ -37,21 +37,13 @@ enum ColumnSource {
 /// Computes a number from I/Os and the measured time in nanoseconds.
 type SideMeasure = fn(&DirectionTotals, u64) -> f64;
 
-const fn column(
-    decimals: usize,
-    name: &'static str,
-    rows: fn(&RowKind) -> bool,
-    value: ColumnSource,
-) -> ResultColumn {
-    ResultColumn { name, decimals, dialects: |_| true, rows, value }
-}
 /// Returns a column of whole numbers.
 const fn count(
     name: &'static str,
     rows: fn(&RowKind) -> bool,
     value: ColumnSource,
 ) -> ResultColumn {
-    column(0, name, rows, value)
+    ResultColumn { name, decimals: 0, dialects: |_| true, rows, value }
 }
 /// Returns a column of numbers with six decimal places.
 const fn decimal(
@@ -59,7 +51,7 @@ const fn decimal(
     rows: fn(&RowKind) -> bool,
     value: ColumnSource,
 ) -> ResultColumn {
-    column(6, name, rows, value)
+    ResultColumn { decimals: 6, ..count(name, rows, value) }
 }
 
 impl ResultColumn {
