@@ -151,12 +151,11 @@ fn reservations(findings: &Findings) -> String {
 
 /// Returns the figures of the card: those that the findings choose, else the first with a value.
 fn figures(findings: &Findings) -> Vec<&KeyFigure> {
-    let front = &findings.front;
-    if front.card.is_empty() {
+    let chosen = &findings.front.card;
+    if chosen.is_empty() {
         return page_one::figures(findings).into_iter().take(FIGURES_MAX).collect();
     }
-    let find = |id: &String| front.figures.iter().find(|figure| figure.id == *id);
-    front.card.iter().filter_map(find).take(FIGURES_MAX).collect()
+    chosen.iter().filter_map(|id| findings.figure(id)).take(FIGURES_MAX).collect()
 }
 
 fn draw_figure(out: &mut String, at: usize, figure: &KeyFigure) {

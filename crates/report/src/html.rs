@@ -183,9 +183,7 @@ fn cover(out: &mut String, findings: &Findings, printed: &ReportTime, size: Draw
 fn draw_block(out: &mut String, block: &PageOneBlock<'_>, findings: &Findings, size: DrawingSize) {
     match block {
         PageOneBlock::Badges(all) => badges(out, all),
-        PageOneBlock::BadgeMeaning(text) => {
-            let _ = writeln!(out, "<p class=\"nothing\">{}</p>", escape(text));
-        }
+        PageOneBlock::BadgeMeaning(text) => draw_aside(out, text),
         PageOneBlock::Conclusion => conclusion(out, findings),
         PageOneBlock::Attention(lines) => {
             for line in lines {
@@ -252,9 +250,7 @@ fn questions(out: &mut String, all: &[PrintedQuestion<'_>]) {
             );
         }
         out.push_str("</dl>\n");
-        for line in &asked.missing {
-            let _ = writeln!(out, "<p class=\"nothing\">{}</p>", escape(line));
-        }
+        asked.missing.iter().for_each(|line| draw_aside(out, line));
         out.push_str("</div></div>\n");
     }
     out.push_str("</div>\n");
@@ -439,29 +435,30 @@ fn draw_rows<'a>(out: &mut String, title: &str, rows: impl IntoIterator<Item = &
 
 fn exhibits(out: &mut String, shown: &[PrintedExhibit<'_>], size: DrawingSize) {
     for exhibit in shown {
-        let _ = match exhibit {
-            PrintedExhibit::Table(table) => {
-                draw_table(out, table);
-                Ok(())
-            }
-            PrintedExhibit::Plot(plot) => {
-                draw_plot(out, plot, size);
-                Ok(())
-            }
+        match exhibit {
+            PrintedExhibit::Table(table) => draw_table(out, table),
+            PrintedExhibit::Plot(plot) => draw_plot(out, plot, size),
             PrintedExhibit::Facts(facts) => {
                 let (known, unknown) = known(facts);
                 draw_rows(out, &facts.title, known);
-                unknown.map_or(Ok(()), |line| {
-                    writeln!(out, "<p class=\"nothing\">{}</p>", escape(&line))
-                })
+                if let Some(line) = unknown {
+                    draw_aside(out, &line);
+                }
             }
-            PrintedExhibit::Text(text) => writeln!(out, "<p>{}</p>", escape(text)),
-            PrintedExhibit::Nothing(text) => {
-                writeln!(out, "<p class=\"nothing\">{}</p>", escape(text))
+            PrintedExhibit::Text(text) => {
+                let _ = writeln!(out, "<p>{}</p>", escape(text));
             }
-            PrintedExhibit::Listing(text) => writeln!(out, "<pre>{}</pre>", escape(text)),
-        };
+            PrintedExhibit::Nothing(text) => draw_aside(out, text),
+            PrintedExhibit::Listing(text) => {
+                let _ = writeln!(out, "<pre>{}</pre>", escape(text));
+            }
+        }
     }
+}
+
+/// Writes a line in gray: about something that is not there, or in smaller letters.
+fn draw_aside(out: &mut String, text: &str) {
+    let _ = writeln!(out, "<p class=\"nothing\">{}</p>", escape(text));
 }
 
 /// Writes a drawing with its values for the script.
@@ -535,7 +532,7 @@ fn draw_table(out: &mut String, table: &Table) {
     }
     out.push_str("</tbody></table></div>\n");
     if let Some(line) = unmeasured {
-        let _ = writeln!(out, "<p class=\"nothing\">{}</p>", escape(&line));
+        draw_aside(out, &line);
     }
 }
 

@@ -41,13 +41,6 @@ fn rows(name: &str, findings: &Findings) -> Vec<Row> {
 
 fn row(name: &str, findings: &Findings, metric: &Metric) -> Row {
     let number = |value: Option<f64>| Cell::number(value, 6);
-    let direction = match metric.direction {
-        Some(Op::Read) => "read",
-        Some(Op::Write) => "write",
-        Some(Op::Discard) => "discard",
-        Some(Op::Flush) => "flush",
-        None => "all",
-    };
     Row::new(
         name,
         [
@@ -56,7 +49,7 @@ fn row(name: &str, findings: &Findings, metric: &Metric) -> Row {
             Cell::text(&metric.point),
             metric.size.map_or(Cell::Missing, |size| Cell::count(size.0)),
             metric.read_percent.map_or(Cell::Missing, |mix| Cell::count(mix.into())),
-            Cell::text(direction),
+            Cell::text(metric.direction.map_or("all", Op::name)),
             Cell::text(&metric.unit),
             number(Some(metric.value)),
             number(metric.range.map(|range| range.low)),

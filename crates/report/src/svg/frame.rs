@@ -397,7 +397,7 @@ impl PlotFrame {
     }
 
     /// Draws frame, labels and titles of the axes, over the values.
-    pub fn draw_axes(&self, drawing: &mut SvgDrawing) {
+    fn draw_axes(&self, drawing: &mut SvgDrawing) {
         let area = &self.area;
         drawing.frame(area.left, area.top, area.width, area.height);
         for label in spaced_labels(&self.rulers.y, area.height) {
@@ -454,7 +454,7 @@ impl PlotFrame {
     }
 
     /// Draws a vertical line for every mark, with its label at the top.
-    pub fn draw_marks(&self, drawing: &mut SvgDrawing) {
+    fn draw_marks(&self, drawing: &mut SvgDrawing) {
         let area = &self.area;
         for mark in self.marks.iter().take(MARKS_MAX) {
             let x = area.x(mark.part);
@@ -479,7 +479,7 @@ impl PlotFrame {
     }
 
     /// Draws the legend, next to the plot or, if it is long, below it.
-    pub fn draw_legend(&self, drawing: &mut SvgDrawing) {
+    fn draw_legend(&self, drawing: &mut SvgDrawing) {
         if self.legend.is_empty() {
             return;
         }

@@ -154,9 +154,7 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
             lines::draw_series(&mut drawing, &frame, series, &look, index, overlays.len());
         }
     }
-    frame.draw_axes(&mut drawing);
-    frame.draw_marks(&mut drawing);
-    frame.draw_legend(&mut drawing);
+    frame.finish(&mut drawing, true);
     let looks: Vec<SeriesLook> = (0..overlays.len()).map(line_look).collect();
     let grid = ChartGrid::new(row_quantity, &cells.names, &cells.values, cells.folded);
     let chart = Chart::of_cells(plot, &frame, &overlays, &looks, grid);
