@@ -91,31 +91,24 @@ fn band() -> Plot {
     let edge = |n: u32| BandEdge { x: f64::from(n), low: value(n, 1.0), high: value(n, 4.0) };
     let edges: Vec<BandEdge> = (0..120).map(edge).collect();
     let line = |factor: f64| (0..120).map(|n| (f64::from(n), value(n, factor))).collect();
-    Plot::lines(
-        "band",
-        "Response times",
-        Axis::time("Time", TimeUnit::Seconds),
-        Axis::new("Response time (ms)", Scale::Log10),
-    )
-    .with(Series::new("longest", Stroke::Context, line(9.0)))
-    .with(Series::band("median to 99.9 %", &edges))
-    .with(Series::new("median", Stroke::Measured, line(1.0)))
+    let x = Axis::time("Time", TimeUnit::Seconds);
+    let y = Axis::new("Response time (ms)", Scale::Log10);
+    Plot::lines("band", "Response times", x, y)
+        .with(Series::new("longest", Stroke::Context, line(9.0)))
+        .with(Series::band("median to 99.9 %", &edges))
+        .with(Series::new("median", Stroke::Measured, line(1.0)))
 }
 
 fn bars() -> Plot {
     let names = ["RND 4K read", "RND 4K write", "SEQ 128K read"].map(str::to_owned).to_vec();
     let bars =
         |part: f64| (0..3).map(|n| (f64::from(n), Some(100.0 * part + f64::from(n)))).collect();
-    Plot::new(
-        PlotKind::Bars,
-        "bars",
-        "Key figures",
-        Axis::new("", Scale::Categories(names)),
-        Axis::new("% of A", Scale::Linear),
-    )
-    .with(Series::new("A", Stroke::Measured, bars(1.0)))
-    .with(Series::new("B", Stroke::Measured, bars(1.3)))
-    .with(Series::new("C", Stroke::Measured, bars(0.4)))
+    let x = Axis::new("", Scale::Categories(names));
+    let y = Axis::new("% of A", Scale::Linear);
+    Plot::new(PlotKind::Bars, "bars", "Key figures", x, y)
+        .with(Series::new("A", Stroke::Measured, bars(1.0)))
+        .with(Series::new("B", Stroke::Measured, bars(1.3)))
+        .with(Series::new("C", Stroke::Measured, bars(0.4)))
 }
 
 pub fn heat() -> Plot {

@@ -21,14 +21,11 @@ pub fn saturation(minutes: u32) -> Plot {
     let iops = (0..minutes).map(|n| (f64::from(n), Some(iops(n) * (0.97 + 0.06 * random(n)))));
     let slow = |n: u32| 1.2 - (-f64::from(n) / 80.0).exp() + 0.1 * random(n + 7);
     let slow = (0..minutes).map(|n| (f64::from(n), (n != 200).then_some(slow(n))));
-    let mut plot = Plot::lines(
-        "saturation",
-        "WSAT",
-        Axis::time("Time", TimeUnit::Minutes),
-        Axis::new("IOPS", Scale::Linear),
-    )
-    .with(Series::new("RND 4K W", Stroke::Measured, iops.collect()))
-    .with(Series::new("ART", Stroke::Measured, slow.collect()).on_right());
+    let x = Axis::time("Time", TimeUnit::Minutes);
+    let y = Axis::new("IOPS", Scale::Linear);
+    let mut plot = Plot::lines("saturation", "WSAT", x, y)
+        .with(Series::new("RND 4K W", Stroke::Measured, iops.collect()))
+        .with(Series::new("ART", Stroke::Measured, slow.collect()).on_right());
     plot.y_right = Some(Axis::new("Response time (ms)", Scale::Linear));
     plot.markers =
         vec![marker(31.0, "1 drive fill"), marker(62.0, "2 fills"), marker(300.0, "steady")];
@@ -48,15 +45,11 @@ pub fn confidence() -> Plot {
     };
     let share: Vec<_> = (0..60).map(share).collect();
     let bins = (0u32..).zip(&counts).map(|(n, count)| (edge(n), Some(*count)));
-    let mut plot = Plot::new(
-        PlotKind::Histogram,
-        "confidence",
-        "Confidence level",
-        Axis::new("Response time (ms)", Scale::Log10),
-        Axis::new("I/Os", Scale::Log10),
-    )
-    .with(Series::new("RND 4K W", Stroke::Measured, bins.collect()))
-    .with(Series::new("Part of the I/Os", Stroke::Measured, share).on_right());
+    let x = Axis::new("Response time (ms)", Scale::Log10);
+    let y = Axis::new("I/Os", Scale::Log10);
+    let mut plot = Plot::new(PlotKind::Histogram, "confidence", "Confidence level", x, y)
+        .with(Series::new("RND 4K W", Stroke::Measured, bins.collect()))
+        .with(Series::new("Part of the I/Os", Stroke::Measured, share).on_right());
     plot.y_right = Some(Axis::new("Confidence level (%)", Scale::Linear));
     plot.markers = [
         (0.078, "ART 0.078 ms"),
@@ -79,15 +72,11 @@ fn two_histograms() -> Plot {
             (x, Some((900.0 * (-(x - middle).powi(2) * 2.0).exp()).floor()))
         })
     };
-    Plot::new(
-        PlotKind::Histogram,
-        "two",
-        "Reads and writes",
-        Axis::new("Response time (ms)", Scale::Linear),
-        Axis::new("I/Os", Scale::Linear),
-    )
-    .with(Series::new("Reads", Stroke::Measured, bell(1.4).collect()))
-    .with(Series::new("Writes", Stroke::Measured, bell(2.5).collect()))
+    let x = Axis::new("Response time (ms)", Scale::Linear);
+    let y = Axis::new("I/Os", Scale::Linear);
+    Plot::new(PlotKind::Histogram, "two", "Reads and writes", x, y)
+        .with(Series::new("Reads", Stroke::Measured, bell(1.4).collect()))
+        .with(Series::new("Writes", Stroke::Measured, bell(2.5).collect()))
 }
 
 /// Returns a plot of demand variation: points, three of them named, and the limit of 5 ms.
@@ -96,42 +85,33 @@ fn scatter() -> Plot {
         (f64::from(n % 7 + 1) * 9000.0 + random(n) * 4000.0, Some(0.05 * 1.15f64.powi(n as i32)))
     };
     let one = |name: &str, at| Series::new(name, Stroke::Measured, vec![at]);
-    Plot::new(
-        PlotKind::Scatter,
-        "demand",
-        "Demand variation",
-        Axis::new("IOPS", Scale::Linear),
-        Axis::new("ART (ms)", Scale::Log10),
-    )
-    .with(Series::new("T/Q points", Stroke::Measured, (0..49).map(point).collect()))
-    .with(one("Min", (10_000.0, Some(0.06))))
-    .with(one("Mid", (35_000.0, Some(0.9))))
-    .with(one("Max", (66_000.0, Some(4.1))))
-    .with(Series::new("5 ms", Stroke::Limit, vec![(0.0, Some(5.0)), (70_000.0, Some(5.0))]))
+    let x = Axis::new("IOPS", Scale::Linear);
+    let y = Axis::new("ART (ms)", Scale::Log10);
+    Plot::new(PlotKind::Scatter, "demand", "Demand variation", x, y)
+        .with(Series::new("T/Q points", Stroke::Measured, (0..49).map(point).collect()))
+        .with(one("Min", (10_000.0, Some(0.06))))
+        .with(one("Mid", (35_000.0, Some(0.9))))
+        .with(one("Max", (66_000.0, Some(4.1))))
+        .with(Series::new("5 ms", Stroke::Limit, vec![(0.0, Some(5.0)), (70_000.0, Some(5.0))]))
 }
 
 /// Returns a cloud with a point for every I/O.
 pub fn cloud() -> Plot {
     let points = (0..20_000).map(|n| (f64::from(n) / 100.0, Some(0.1 / (0.02 + random(n)))));
-    Plot::new(
-        PlotKind::Scatter,
-        "cloud",
-        "Every I/O",
-        Axis::time("Time", TimeUnit::Seconds),
-        Axis::new("Response time (ms)", Scale::Log10),
-    )
-    .with(Series::new("Writes", Stroke::Measured, points.collect()))
+    let x = Axis::time("Time", TimeUnit::Seconds);
+    let y = Axis::new("Response time (ms)", Scale::Log10);
+    Plot::new(PlotKind::Scatter, "cloud", "Every I/O", x, y).with(Series::new(
+        "Writes",
+        Stroke::Measured,
+        points.collect(),
+    ))
 }
 
 /// Returns a plot with more streams than fit, and a rate on the right axis.
 pub fn stacked(columns: u32, streams: u32) -> Plot {
-    let mut plot = Plot::new(
-        PlotKind::Stacked,
-        "streams",
-        "Streams",
-        Axis::time("Time", TimeUnit::Minutes),
-        Axis::new("Share of the I/Os (%)", Scale::Linear),
-    );
+    let x = Axis::time("Time", TimeUnit::Minutes);
+    let y = Axis::new("Share of the I/Os (%)", Scale::Linear);
+    let mut plot = Plot::new(PlotKind::Stacked, "streams", "Streams", x, y);
     for stream in 0..streams {
         let weight = |n: u32| (1.0 + random(n * streams + stream)) * f64::from(streams - stream);
         let all = |n: u32| {
@@ -154,19 +134,13 @@ fn stacked_names() -> Plot {
     let names: Vec<String> = names.map(str::to_owned).to_vec();
     let part =
         |k: u32| (0..5).map(|n| (f64::from(n), Some(10.0 + 30.0 * random(n * 3 + k)))).collect();
-    Plot::new(
-        PlotKind::Stacked,
-        "named",
-        "By workload",
-        Axis::new(
-            "Workload",
-            Scale::Categories((0..3).flat_map(|_| names.clone()).take(12).collect()),
-        ),
-        Axis::time("Time", TimeUnit::Minutes),
-    )
-    .with(Series::new("Idle", Stroke::Measured, part(0)))
-    .with(Series::new("Reads", Stroke::Measured, part(1)))
-    .with(Series::new("Writes", Stroke::Measured, part(2)))
+    let workloads = (0..3).flat_map(|_| names.clone()).take(12).collect();
+    let x = Axis::new("Workload", Scale::Categories(workloads));
+    let y = Axis::time("Time", TimeUnit::Minutes);
+    Plot::new(PlotKind::Stacked, "named", "By workload", x, y)
+        .with(Series::new("Idle", Stroke::Measured, part(0)))
+        .with(Series::new("Reads", Stroke::Measured, part(1)))
+        .with(Series::new("Writes", Stroke::Measured, part(2)))
 }
 
 /// Returns a heat map of hits by address and time, with a hot and an untouched region.
@@ -176,13 +150,9 @@ pub fn hits(columns: u32, rows: u32) -> Plot {
         7 => Some(900.0 + 300.0 * random(x * rows + row)),
         _ => Some((40.0 * random(x * rows + row) * (1.0 + (f64::from(x) / 60.0).sin())).floor()),
     };
-    let mut plot = Plot::new(
-        PlotKind::HeatMap,
-        "hits",
-        "LBA hits",
-        Axis::time("Time", TimeUnit::Seconds),
-        Axis::new("I/Os in the cell", Scale::Log10),
-    );
+    let x = Axis::time("Time", TimeUnit::Seconds);
+    let y = Axis::new("I/Os in the cell", Scale::Log10);
+    let mut plot = Plot::new(PlotKind::HeatMap, "hits", "LBA hits", x, y);
     plot.y_right = Some(Axis::new("LBA range", Scale::Linear));
     for row in 0..rows {
         let points = (0..columns).map(|x| (f64::from(x) * 7.2, hits(x, row))).collect();
@@ -196,12 +166,9 @@ pub fn hits(columns: u32, rows: u32) -> Plot {
 /// Returns a plot of twelve lines by queue depth, one of them with a long name.
 fn many_lines() -> Plot {
     let depths = [1.0f64, 2.0, 4.0, 8.0, 16.0, 32.0];
-    let mut plot = Plot::lines(
-        "depths",
-        "IOPS by queue depth",
-        Axis::new("Queue depth", Scale::Log2),
-        Axis::new("IOPS", Scale::Linear),
-    );
+    let x = Axis::new("Queue depth", Scale::Log2);
+    let y = Axis::new("IOPS", Scale::Linear);
+    let mut plot = Plot::lines("depths", "IOPS by queue depth", x, y);
     for line in 0..30 {
         let points = depths.iter().map(|d| (*d, Some(d.sqrt() * 1e4 * f64::from(line + 4))));
         let name = format!("TC {line} with rather a long name to cut short");
@@ -284,13 +251,8 @@ fn odd_input_is_drawn_without_panic_or_nan() {
     for kind in KINDS {
         for x in &scales {
             for y in &scales {
-                let mut plot = Plot::new(
-                    kind,
-                    "odd",
-                    "odd",
-                    Axis { scale: x.clone(), ..Axis::time("Time", TimeUnit::Minutes) },
-                    Axis::new("y", y.clone()),
-                );
+                let time = Axis { scale: x.clone(), ..Axis::time("Time", TimeUnit::Minutes) };
+                let mut plot = Plot::new(kind, "odd", "odd", time, Axis::new("y", y.clone()));
                 for points in odd_points() {
                     let drawn = |plot: &Plot| {
                         let words = svg(plot).replace("no values", "");
