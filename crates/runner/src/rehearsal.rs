@@ -189,6 +189,13 @@ struct Rehearsal<'a> {
     visited: HashSet<(String, u32, String)>,
 }
 
+/// Planned result of one call of `apply`.
+struct RehearsedStep {
+    time: Option<Nanos>,
+    bytes: Option<Bytes>,
+    complete: bool,
+}
+
 impl Rehearsal<'_> {
     fn new(outlook: DriveOutlook, bytes_per_second: Option<u64>) -> Self {
         Rehearsal {
@@ -201,16 +208,7 @@ impl Rehearsal<'_> {
             visited: HashSet::new(),
         }
     }
-}
 
-/// Planned result of one call of `apply`.
-struct RehearsedStep {
-    time: Option<Nanos>,
-    bytes: Option<Bytes>,
-    complete: bool,
-}
-
-impl Rehearsal<'_> {
     /// Adds a step to the plan; refuses a plan with too many steps, or with a time that cannot be
     /// counted.
     fn add(&mut self, planned: PlannedStep) -> Result<(), Halt> {

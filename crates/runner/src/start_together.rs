@@ -333,17 +333,21 @@ mod tests {
         StartOrder::new(vec![places.iter().map(|place| step(*place).place).collect()])
     }
 
-    fn tickets(runs: usize) -> Vec<StartTicket> {
+    fn tickets_of<const RUNS: usize>(order: StartOrder, sync: StartSync) -> [StartTicket; RUNS] {
+        start_tickets(RUNS, order, sync, Arc::new(HostClock)).try_into().unwrap()
+    }
+
+    fn tickets<const RUNS: usize>() -> [StartTicket; RUNS] {
         // The last step is of the second phase again.
         let order = order(&[("wipc", 0, 1), ("rounds", 1, 1), ("end", 0, 1), ("rounds", 0, 9)]);
-        start_tickets(runs, order, StartSync::Steps, Arc::new(HostClock))
+        tickets_of(order, StartSync::Steps)
     }
 
     #[test]
     fn shared_steps_start_together() {
         let places = [("wipc", 0, 1), ("rounds", 1, 1), ("rounds", 1, 2)];
-        let runs: Vec<_> = tickets(3).into_iter().map(|ticket| run(ticket, &places)).collect();
-        let starts: Vec<_> = runs.into_iter().map(|run| run.join().unwrap()).collect();
+        let runs = tickets::<3>().map(|ticket| run(ticket, &places));
+        let starts = runs.map(|run| run.join().unwrap());
         for step in 0..3 {
             let starts: Vec<CommonStart> = starts.iter().map(|run| run[step].unwrap()).collect();
             assert!(starts.iter().all(|s| (s.agreed, s.targets) == (starts[0].agreed, 3)));
@@ -353,20 +357,19 @@ mod tests {
 
     #[test]
     fn the_run_that_is_behind_continues_alone() {
-        let mut tickets = tickets(2).into_iter();
-        let quick = run(tickets.next().unwrap(), &[("rounds", 1, 1), ("end", 0, 1)]);
-        let slow = [("rounds", 1, 1), ("rounds", 2, 1), ("rounds", 3, 1), ("end", 0, 1)];
-        let slow = run(tickets.next().unwrap(), &slow).join().unwrap();
+        let [quick, slow] = tickets();
+        let quick = run(quick, &[("rounds", 1, 1), ("end", 0, 1)]);
+        let steps = [("rounds", 1, 1), ("rounds", 2, 1), ("rounds", 3, 1), ("end", 0, 1)];
+        let slow = run(slow, &steps).join().unwrap();
         assert_eq!(are_common(&slow), [true, false, false, true]);
         assert_eq!(quick.join().unwrap()[1].unwrap().agreed, slow[3].unwrap().agreed);
     }
 
     #[test]
     fn a_phase_that_continues_after_others_is_later() {
-        let mut tickets = tickets(2).into_iter();
-        let quick = run(tickets.next().unwrap(), &[("rounds", 0, 9)]);
-        let slow = [("rounds", 0, 1), ("end", 0, 1), ("rounds", 0, 9)];
-        let slow = run(tickets.next().unwrap(), &slow).join().unwrap();
+        let [quick, slow] = tickets();
+        let quick = run(quick, &[("rounds", 0, 9)]);
+        let slow = run(slow, &[("rounds", 0, 1), ("end", 0, 1), ("rounds", 0, 9)]).join().unwrap();
         assert_eq!(quick.join().unwrap()[0].unwrap().agreed, slow[2].unwrap().agreed);
         assert!(slow[1].is_none());
     }
@@ -374,16 +377,16 @@ mod tests {
     /// A gap that only one of them had makes it repeat a step.
     #[test]
     fn a_run_that_repeats_a_step_is_behind() {
-        let mut tickets = tickets(2).into_iter();
-        let quick = run(tickets.next().unwrap(), &[("rounds", 1, 1), ("rounds", 1, 2)]);
-        let slow = [
+        let [quick, slow] = tickets();
+        let quick = run(quick, &[("rounds", 1, 1), ("rounds", 1, 2)]);
+        let steps = [
             ("rounds", 1, 1),
             // No run without a gap has this phase.
             ("refresh (attempt 2)", 3, 1),
             ("rounds (attempt 2)", 1, 1),
             ("rounds", 1, 2),
         ];
-        let slow = run(tickets.next().unwrap(), &slow).join().unwrap();
+        let slow = run(slow, &steps).join().unwrap();
         assert_eq!(are_common(&slow), [true, false, false, true]);
         assert_eq!(quick.join().unwrap()[1].unwrap().agreed, slow[3].unwrap().agreed);
     }
@@ -393,12 +396,11 @@ mod tests {
     fn a_run_that_repeats_a_step_of_an_earlier_phase_and_round_is_behind() {
         let places = [("a", 1, 1), ("b", 1, 1), ("a", 2, 1), ("b", 2, 1)];
         for sync in [StartSync::Steps, StartSync::Phases] {
-            let mut tickets =
-                start_tickets(2, order(&places), sync, Arc::new(HostClock)).into_iter();
-            let quick = run(tickets.next().unwrap(), &places);
+            let [quick, slow] = tickets_of(order(&places), sync);
+            let quick = run(quick, &places);
             let mut steps = places.to_vec();
             steps.insert(2, ("b (attempt 2)", 1, 1));
-            let slow = run(tickets.next().unwrap(), &steps).join().unwrap();
+            let slow = run(slow, &steps).join().unwrap();
             assert_eq!(are_common(&slow), [true, true, false, true, true], "{sync:?}");
             assert!(quick.join().unwrap().iter().all(Option::is_some), "{sync:?}");
         }
@@ -406,14 +408,13 @@ mod tests {
 
     #[test]
     fn a_run_that_ends_or_fails_releases_the_others() {
-        let mut tickets = tickets(3).into_iter();
-        let short = run(tickets.next().unwrap(), &[("rounds", 1, 1)]);
-        let failing = tickets.next().unwrap();
+        let [short, failing, long] = tickets();
+        let short = run(short, &[("rounds", 1, 1)]);
         let failed = std::thread::spawn(move || {
             let _ticket = failing;
             std::panic::resume_unwind(Box::new("failed"));
         });
-        let long = run(tickets.next().unwrap(), &[("rounds", 1, 1), ("rounds", 1, 2)]);
+        let long = run(long, &[("rounds", 1, 1), ("rounds", 1, 2)]);
         assert!(failed.join().is_err());
         assert_eq!(short.join().unwrap().len(), 1);
         let long = long.join().unwrap();
@@ -423,8 +424,7 @@ mod tests {
     /// The lead of a script is no time that the other load waited.
     #[test]
     fn the_lead_of_a_script_is_not_waiting_time() {
-        let mut tickets = tickets(2).into_iter();
-        let (mut first, mut last) = (tickets.next().unwrap(), tickets.next().unwrap());
+        let [mut first, mut last] = tickets();
         let mut script = step(("rounds", 1, 1));
         script.load = Load::Script(script_load());
         let waiting =
@@ -436,19 +436,17 @@ mod tests {
 
     #[test]
     fn a_stop_ends_the_wait_for_others() {
-        let mut tickets = tickets(2);
+        let [mut ticket, _other] = tickets();
         let stop = StopSignal::default();
         stop.request();
-        assert_eq!(tickets[0].wait(&step(("rounds", 1, 1)), &stop), Err(Halt::Stopped));
+        assert_eq!(ticket.wait(&step(("rounds", 1, 1)), &stop), Err(Halt::Stopped));
     }
 
     #[test]
     fn only_the_first_loads_start_together() {
         let places = [("rounds", 1, 1), ("rounds", 1, 2)];
-        let tickets =
-            start_tickets(2, StartOrder::default(), StartSync::Start, Arc::new(HostClock));
-        let runs: Vec<_> = tickets.into_iter().map(|ticket| run(ticket, &places)).collect();
-        for run in runs {
+        let tickets: [StartTicket; 2] = tickets_of(StartOrder::default(), StartSync::Start);
+        for run in tickets.map(|ticket| run(ticket, &places)) {
             assert_eq!(are_common(&run.join().unwrap()), [true, false]);
         }
     }
@@ -456,12 +454,10 @@ mod tests {
     #[test]
     fn the_first_loads_of_every_phase_start_together() {
         let order = order(&[("wipc", 0, 1), ("replay", 0, 1)]);
-        let mut tickets =
-            start_tickets(2, order, StartSync::Phases, Arc::new(HostClock)).into_iter();
-        let one = [("wipc", 0, 1), ("replay", 0, 1), ("replay", 0, 2)];
-        let other = [("wipc", 0, 1), ("wipc", 0, 2), ("replay", 0, 3), ("replay", 0, 5)];
-        let one = run(tickets.next().unwrap(), &one);
-        let other = run(tickets.next().unwrap(), &other).join().unwrap();
+        let [one, other] = tickets_of(order, StartSync::Phases);
+        let one = run(one, &[("wipc", 0, 1), ("replay", 0, 1), ("replay", 0, 2)]);
+        let steps = [("wipc", 0, 1), ("wipc", 0, 2), ("replay", 0, 3), ("replay", 0, 5)];
+        let other = run(other, &steps).join().unwrap();
         let one = one.join().unwrap();
         assert_eq!(are_common(&one), [true, true, false]);
         assert_eq!(are_common(&other), [true, false, true, false]);
@@ -470,8 +466,7 @@ mod tests {
 
     #[test]
     fn no_run_starts_before_the_last_arrives() {
-        let mut tickets = tickets(2).into_iter();
-        let (first, mut last) = (tickets.next().unwrap(), tickets.next().unwrap());
+        let [first, mut last] = tickets();
         let waiting = run(first, &[("rounds", 1, 1)]);
         std::thread::sleep(STOP_CHECK_INTERVAL * 3);
         assert!(!waiting.is_finished(), "it started alone");

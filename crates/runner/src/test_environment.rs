@@ -6,7 +6,7 @@ use crate::shared_log_reading::{SharedLogReading, is_logged};
 use std::fmt::Display;
 use steadfast_domain::device_log::{LogDelta, WriteAmplification};
 use steadfast_domain::record::{Check, CheckState, HostChange};
-use steadfast_domain::{Caveat, CaveatKind, Device, Measurement, Nanos, Step, caveats as ids};
+use steadfast_domain::{Caveat, Device, Measurement, Nanos, Step, caveats as ids};
 use steadfast_engine::StopSignal;
 use steadfast_host::{
     AmbientSensor, CgroupReading, CgroupSensor, DeviceLogs, Examination, HostCounters,
@@ -259,8 +259,7 @@ impl TestEnvironment {
              to its flash."
         );
         let remedy = "Run the targets one after another, or with --together start.";
-        self.wait_caveat =
-            Some(Caveat::new(CaveatKind::Remark, ids::FLASH_COUNT_WAITED, text, remedy));
+        self.wait_caveat = Some(Caveat::remark(ids::FLASH_COUNT_WAITED, text, remedy));
     }
 
     /// Returns the caveat on waits if it has not been taken.
