@@ -16,15 +16,19 @@ pub(crate) fn unix_nanos() -> i128 {
     i128::try_from(since.as_nanos()).unwrap_or(i128::MAX)
 }
 
-/// Returns the time since boot, including time in suspend; `None` if the clock cannot be read.
-pub fn since_boot() -> Option<Nanos> {
+/// Reads a clock of the kernel.
+fn read(clock: libc::clockid_t) -> io::Result<Nanos> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` outlives the call.
-    if unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut time) } != 0 {
-        return None;
+    if unsafe { libc::clock_gettime(clock, &mut time) } != 0 {
+        return Err(io::Error::last_os_error());
     }
-    let seconds = u64::try_from(time.tv_sec).ok()?;
-    Some(Nanos(seconds.checked_mul(1_000_000_000)? + u64::try_from(time.tv_nsec).ok()?))
+    Ok(Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64))
+}
+
+/// Returns the time since boot, including time in suspend; `None` if the clock cannot be read.
+pub fn since_boot() -> Option<Nanos> {
+    read(libc::CLOCK_BOOTTIME).ok()
 }
 
 /// Checks that this process may read the monotonic and the wall clock: a seccomp filter can forbid
@@ -33,22 +37,13 @@ pub fn since_boot() -> Option<Nanos> {
 /// # Errors
 /// Returns the kernel's error of the first clock that cannot be read.
 pub fn check_clocks() -> io::Result<()> {
-    for clock in [libc::CLOCK_MONOTONIC, libc::CLOCK_REALTIME] {
-        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: `time` outlives the call.
-        if unsafe { libc::clock_gettime(clock, &mut time) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
-    }
-    Ok(())
+    read(libc::CLOCK_MONOTONIC)?;
+    read(libc::CLOCK_REALTIME).map(drop)
 }
 
 /// Returns the time of `CLOCK_MONOTONIC`, which is the same for all threads of the host.
 pub fn monotonic() -> Nanos {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` outlives the call; this clock always exists.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    read(libc::CLOCK_MONOTONIC).unwrap_or_default()
 }
 
 /// Sleeps until a time of [`monotonic`]. Returns how late the thread woke up.

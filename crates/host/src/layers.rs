@@ -11,16 +11,15 @@ use crate::backing::FileId;
 use crate::device_number::{decode_dev, encode_dev};
 use crate::handles::{handle_path, open_path};
 use crate::mounts::{Mount, mount_id, mount_id_of, unescape};
-use crate::retry::uninterrupted;
 use crate::system_roots::SystemRoots;
+use rustix::fs::{Mode, OFlags, ResolveFlags, copy_file_range, fstatfs, getxattr, openat2};
+use rustix::io::{Errno, retry_on_intr};
 use std::cell::RefCell;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{CStr, CString, OsStr};
+use std::ffi::{CStr, OsStr};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
-use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -542,13 +541,7 @@ fn is_plain_kind(kind: &str) -> bool {
 
 /// Returns the file system type reported by statfs(2).
 pub(crate) fn magic(file: &File) -> io::Result<u32> {
-    let mut status = MaybeUninit::<libc::statfs>::uninit();
-    // SAFETY: fstatfs(2) writes one statfs, which lives through the call.
-    if unsafe { libc::fstatfs(file.as_raw_fd(), status.as_mut_ptr()) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the call succeeded and has filled it in.
-    Ok(unsafe { status.assume_init() }.f_type as u32)
+    Ok(fstatfs(file)?.f_type as u32)
 }
 
 fn is_plain(file: &File) -> bool {
@@ -641,20 +634,13 @@ const REDIRECT: [&CStr; 2] = [c"trusted.overlay.redirect", c"user.overlay.redire
 
 /// Reads an overlayfs attribute of a layer's file.
 fn attribute(file: &File, names: [&CStr; 2]) -> Option<Vec<u8>> {
-    let path = CString::new(handle_path(file).as_os_str().as_bytes()).ok()?;
-    for name in names {
+    let path = handle_path(file);
+    names.into_iter().find_map(|name| {
         let mut value = vec![0u8; libc::PATH_MAX as usize];
-        // SAFETY: both texts end with a zero byte; getxattr(2) writes into `value`, whose length
-        // is named, and all live through the call.
-        let length = unsafe {
-            libc::getxattr(path.as_ptr(), name.as_ptr(), value.as_mut_ptr().cast(), value.len())
-        };
-        if let Ok(length) = usize::try_from(length) {
-            value.truncate(length);
-            return Some(value);
-        }
-    }
-    None
+        let length = getxattr(&path, name, &mut value[..]).ok()?;
+        value.truncate(length);
+        Some(value)
+    })
 }
 
 /// Opens (`O_PATH`) a path below the root of a mount, unless another mount covers it.
@@ -667,36 +653,25 @@ fn find_below(mount: &Mount, relative: &Path) -> io::Result<File> {
     if relative.as_os_str().is_empty() {
         return Ok(top);
     }
-    let how = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_XDEV | libc::RESOLVE_NO_SYMLINKS;
-    open_at(&top, relative, libc::O_PATH | libc::O_NOFOLLOW, how)
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
+    open_at(&top, relative, OFlags::NOFOLLOW, resolve)
 }
 
 /// Opens (`O_PATH`) a path as seen by a process with this root directory.
 fn open_in(view: &Path, path: &Path) -> io::Result<File> {
     let root = open_path(view, libc::O_DIRECTORY)?;
-    open_at(&root, path, libc::O_PATH, libc::RESOLVE_IN_ROOT)
+    open_at(&root, path, OFlags::empty(), ResolveFlags::IN_ROOT)
 }
 
-/// Calls openat2(2).
-fn open_at(directory: &File, path: &Path, flags: i32, resolve: u64) -> io::Result<File> {
-    let path = CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: open_how is plain integers, for which all zeros is a value.
-    let mut how: libc::open_how = unsafe { std::mem::zeroed() };
-    how.flags = (flags | libc::O_CLOEXEC) as u64;
-    how.resolve = resolve;
-    // SAFETY: the path ends with a zero byte, `how` has the size that is named, and both live
-    // through the call.
-    let opened = uninterrupted(|| unsafe {
-        libc::syscall(
-            libc::SYS_openat2,
-            directory.as_raw_fd(),
-            path.as_ptr(),
-            &raw const how,
-            size_of::<libc::open_how>(),
-        )
-    })?;
-    // SAFETY: the descriptor is new and owned by nobody else.
-    Ok(unsafe { OwnedFd::from_raw_fd(opened as i32) }.into())
+/// Opens (`O_PATH`) a path below a directory.
+fn open_at(
+    directory: &File,
+    path: &Path,
+    flags: OFlags,
+    resolve: ResolveFlags,
+) -> io::Result<File> {
+    let flags = flags | OFlags::PATH | OFlags::CLOEXEC;
+    Ok(retry_on_intr(|| openat2(directory, path, flags, Mode::empty(), resolve))?.into())
 }
 
 /// Maximum number of layer entries searched for other names of a file.
@@ -753,16 +728,10 @@ pub(crate) fn is_swap_file(file: &File) -> io::Result<bool> {
     let flags = libc::O_NONBLOCK | libc::O_CLOEXEC;
     let mut options = OpenOptions::new();
     let opened = options.read(true).write(true).custom_flags(flags).open(handle_path(file))?;
-    let null = std::ptr::null_mut();
-    // SAFETY: takes integers and null pointers; the descriptor is open for as long as `opened`.
-    let copied =
-        unsafe { libc::copy_file_range(opened.as_raw_fd(), null, opened.as_raw_fd(), null, 0, 0) };
-    match copied {
-        0.. => Ok(false),
-        _ => match io::Error::last_os_error() {
-            error if error.raw_os_error() == Some(libc::ETXTBSY) => Ok(true),
-            error => Err(error),
-        },
+    match copy_file_range(&opened, None, &opened, None, 0) {
+        Ok(_) => Ok(false),
+        Err(Errno::TXTBSY) => Ok(true),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -4,8 +4,9 @@ use crate::backing::FileId;
 use crate::device_number::encode_dev;
 use crate::mounts::{mount_id_of, mounts};
 use crate::processes::has_flock;
-use crate::retry::uninterrupted;
 use crate::system_roots::SystemRoots;
+use rustix::fs::{FlockOperation, OFlags, fcntl_getfl, fcntl_setfl, flock};
+use rustix::io::{Errno, retry_on_intr};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
@@ -82,36 +83,34 @@ fn control(file: &File, command: i32, value: i32) -> io::Result<()> {
 /// other runs, and with fcntl(2) against programs such as QEMU. Returns false if another process
 /// holds a lock. Returns true on a file system without locks, which gives no protection.
 pub(crate) fn take(file: &File) -> io::Result<bool> {
-    // SAFETY: flock takes integers; the descriptor is open as long as `file` exists.
-    let whole =
-        uninterrupted(|| unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) });
-    if !granted(whole)? {
-        return Ok(false);
-    }
-    // SAFETY: flock consists of integers, for which zero is valid: the range from the start to the
-    // end of the file, however it grows, and no process.
+    let whole = || flock(file, FlockOperation::NonBlockingLockExclusive);
+    Ok(granted(retry_on_intr(whole))? && granted(retry_on_intr(|| lock_range(file)))?)
+}
+
+/// Locks the range from the start to the end of a file, however it grows, with fcntl(2).
+fn lock_range(file: &File) -> Result<(), Errno> {
+    // SAFETY: flock consists of integers, for which zero is valid: the whole file and no process.
     let mut range: libc::flock = unsafe { std::mem::zeroed() };
     range.l_type = libc::F_WRLCK as i16;
     // SAFETY: F_OFD_SETLK reads one flock, which outlives the call.
-    granted(uninterrupted(|| unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &range) }))
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &range) } {
+        -1 => Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)),
+        _ => Ok(()),
+    }
 }
 
-fn granted(result: io::Result<i32>) -> io::Result<bool> {
-    let Err(error) = result else { return Ok(true) };
-    match error.raw_os_error() {
-        Some(libc::EWOULDBLOCK | libc::EACCES) => Ok(false),
-        Some(libc::EOPNOTSUPP | libc::ENOLCK | libc::EINVAL | libc::ENOSYS) => Ok(true),
-        _ => Err(error),
+fn granted(result: Result<(), Errno>) -> io::Result<bool> {
+    match result {
+        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOLCK | Errno::INVAL | Errno::NOSYS) => Ok(true),
+        Err(Errno::WOULDBLOCK | Errno::ACCESS) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 
 /// Clears status flags of an open handle.
 pub(crate) fn clear_flags(file: &File, flags: i32) -> io::Result<()> {
-    // SAFETY: F_GETFL takes no argument; the descriptor is open as long as `file` exists.
-    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) } {
-        -1 => Err(io::Error::last_os_error()),
-        now => control(file, libc::F_SETFL, now & !flags),
-    }
+    let cleared = OFlags::from_bits_retain(flags as u32);
+    Ok(fcntl_setfl(file, fcntl_getfl(file)?.difference(cleared))?)
 }
 
 #[cfg(test)]

@@ -5,12 +5,11 @@ use crate::error::HostError;
 use crate::processes;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::{SystemRoots, entries, file_name};
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use std::collections::BTreeSet;
-use std::ffi::{CStr, CString};
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use steadfast_domain::DeviceNumber;
@@ -220,23 +219,18 @@ pub(crate) fn mount_of(path: &Path, table: &[Mount]) -> Option<Mount> {
 /// Returns the mount ID (as in mountinfo) of a path, following links; `None` if the kernel does not
 /// report it.
 pub(crate) fn mount_id(path: &Path) -> Option<u64> {
-    let path = CString::new(path.as_os_str().as_bytes()).ok()?;
-    statx_mount_id(libc::AT_FDCWD, &path, libc::AT_NO_AUTOMOUNT)
+    statx_mount_id(CWD, path, AtFlags::NO_AUTOMOUNT)
 }
 
 /// Returns the ID (as in mountinfo) of the mount through which a file was opened; `None` if the
 /// kernel does not report it.
 pub(crate) fn mount_id_of(file: &File) -> Option<u64> {
-    statx_mount_id(file.as_raw_fd(), c"", libc::AT_EMPTY_PATH | libc::AT_NO_AUTOMOUNT)
+    statx_mount_id(file, Path::new(""), AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT)
 }
 
-fn statx_mount_id(directory: i32, path: &CStr, flags: i32) -> Option<u64> {
-    // SAFETY: statx consists of integers, for which zero is valid.
-    let mut status: libc::statx = unsafe { std::mem::zeroed() };
-    let mask = libc::STATX_MNT_ID;
-    // SAFETY: the path ends with a zero byte, and `status` outlives the call.
-    let result = unsafe { libc::statx(directory, path.as_ptr(), flags, mask, &mut status) };
-    (result == 0 && status.stx_mask & mask != 0).then_some(status.stx_mnt_id)
+fn statx_mount_id(directory: impl AsFd, path: &Path, flags: AtFlags) -> Option<u64> {
+    let status = statx(directory, path, flags, StatxFlags::MNT_ID).ok()?;
+    (status.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(status.stx_mnt_id)
 }
 
 #[cfg(test)]

@@ -12,12 +12,13 @@ use crate::files::{Directory, FileError, ReadAccess};
 use crate::identity::inspect;
 use crate::pinned_path::PinnedPath;
 use crate::refusal::ArmRefusal;
-use crate::retry::uninterrupted;
 use crate::scratch_mark;
 use crate::system_roots::SystemRoots;
+use rustix::fs::{FallocateFlags, fstatvfs};
+use rustix::io::retry_on_intr;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use steadfast_domain::Bytes;
@@ -135,9 +136,11 @@ pub(crate) fn allocate(file: &File, path: &Path, size: Bytes) -> Result<(), Host
 
 /// Calls fallocate(2) for the first `size` bytes.
 pub(crate) fn fallocate(file: &File, mode: i32, size: Bytes) -> io::Result<()> {
-    let length = i64::try_from(size.0).map_err(|_| io::Error::from_raw_os_error(libc::EFBIG))?;
-    // SAFETY: takes only integers; the descriptor is open for as long as `file`.
-    uninterrupted(|| unsafe { libc::fallocate(file.as_raw_fd(), mode, 0, length) }).map(drop)
+    if i64::try_from(size.0).is_err() {
+        return Err(io::Error::from_raw_os_error(libc::EFBIG));
+    }
+    let mode = FallocateFlags::from_bits_retain(mode as u32);
+    Ok(retry_on_intr(|| rustix::fs::fallocate(file, mode, 0, size.0))?)
 }
 
 /// Allocates by writing zeros, for a file system without fallocate(2).
@@ -155,12 +158,8 @@ fn write_zeros(file: &File, size: Bytes) -> io::Result<()> {
 /// Returns the free space for unprivileged users on the file system of an open file; `None` if
 /// unknown, as on a tmpfs without a limit, which reports no blocks at all.
 fn free_space(handle: BorrowedFd<'_>) -> Option<Bytes> {
-    // SAFETY: statvfs is plain integers, for which all zeros is a value.
-    let mut facts: libc::statvfs = unsafe { std::mem::zeroed() };
-    // SAFETY: the descriptor is open and `facts` lives through the call.
-    let result = unsafe { libc::fstatvfs(handle.as_raw_fd(), &raw mut facts) };
-    let is_known = result == 0 && facts.f_blocks > 0;
-    is_known.then(|| Bytes(facts.f_bavail.saturating_mul(facts.f_frsize)))
+    let facts = fstatvfs(handle).ok()?;
+    (facts.f_blocks > 0).then(|| Bytes(facts.f_bavail.saturating_mul(facts.f_frsize)))
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@
 
 use crate::clocks::unix_nanos;
 use crate::handles::open_for_reading;
+use rustix::fs::{XattrFlags, fgetxattr, fsetxattr};
+use rustix::io::Errno;
 use std::ffi::CStr;
 use std::fs::{File, Metadata};
 use std::io;
@@ -220,27 +222,16 @@ fn now_ns() -> i64 {
 /// becomes the empty string, which no version accepts.
 fn read(file: &File) -> Option<String> {
     let mut value = [0u8; 256];
-    // SAFETY: name and buffer outlive the call, which writes at most the buffer's length.
-    let length = unsafe {
-        libc::fgetxattr(file.as_raw_fd(), NAME.as_ptr(), value.as_mut_ptr().cast(), value.len())
-    };
-    match usize::try_from(length) {
+    match fgetxattr(file, NAME, &mut value) {
         Ok(length) => Some(String::from_utf8(value[..length].to_vec()).unwrap_or_default()),
         // This program never writes a value of that length.
-        Err(_) if io::Error::last_os_error().raw_os_error() == Some(libc::ERANGE) => {
-            Some(String::new())
-        }
+        Err(Errno::RANGE) => Some(String::new()),
         Err(_) => None,
     }
 }
 
 fn write(file: &File, mark: &ScratchMark) -> io::Result<()> {
-    let text = mark.text();
-    // SAFETY: name and value outlive the call.
-    let result = unsafe {
-        libc::fsetxattr(file.as_raw_fd(), NAME.as_ptr(), text.as_ptr().cast(), text.len(), 0)
-    };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    Ok(fsetxattr(file, NAME, mark.text().as_bytes(), XattrFlags::empty())?)
 }
 
 /// Renews the mark of a held scratch file until dropped.
@@ -399,10 +390,7 @@ mod tests {
     fn a_mark_of_the_first_version_proves_nothing() {
         let Some((_directory, scratch)) = marked() else { return };
         let file = OpenOptions::new().read(true).write(true).open(&scratch).unwrap();
-        // SAFETY: name and value outlive the call; the value has one byte.
-        let set =
-            unsafe { libc::fsetxattr(file.as_raw_fd(), NAME.as_ptr(), c"1".as_ptr().cast(), 1, 0) };
-        assert_eq!(set, 0);
+        fsetxattr(&file, NAME, b"1", XattrFlags::empty()).unwrap();
         assert!(matches!(status(&scratch), MarkStatus::Doubtful(why) if why.contains("version")));
         assert_eq!(scratch_mark(&scratch), None);
         drop(MarkKeeper::begin(&file).unwrap());

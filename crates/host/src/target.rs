@@ -8,11 +8,11 @@ use crate::pinned_path::PinnedPath;
 use crate::scratch_mark::MarkKeeper;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::SystemRoots;
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use steadfast_domain::{Bytes, Device, DirectBuffer, Transport};
@@ -223,7 +223,7 @@ impl DirectAlignment {
 
 /// Returns the alignment for an open handle; `None` if direct I/O is not supported.
 fn alignment(file: &File, sector: u32) -> io::Result<Option<DirectAlignment>> {
-    match reported_alignment(file.as_raw_fd(), c"", libc::AT_EMPTY_PATH) {
+    match reported_alignment(file, Path::new(""), AtFlags::EMPTY_PATH) {
         Some(reported) => Ok((reported.offset > 0).then_some(reported)),
         None if file.metadata()?.file_type().is_block_device() => {
             Ok(Some(DirectAlignment::new(sector, sector)))
@@ -235,21 +235,16 @@ fn alignment(file: &File, sector: u32) -> io::Result<Option<DirectAlignment>> {
 /// Returns the alignment for a path; `None` if the kernel does not report it (before Linux 6.1) or
 /// direct I/O is not supported.
 pub(crate) fn direct_alignment(path: &Path) -> Option<DirectAlignment> {
-    let path = std::ffi::CString::new(path.as_os_str().as_bytes()).ok()?;
-    reported_alignment(libc::AT_FDCWD, &path, 0).filter(|reported| reported.offset > 0)
+    reported_alignment(CWD, path, AtFlags::empty()).filter(|reported| reported.offset > 0)
 }
 
 fn reported_alignment(
-    directory: i32,
-    path: &std::ffi::CStr,
-    flags: i32,
+    directory: impl AsFd,
+    path: &Path,
+    flags: AtFlags,
 ) -> Option<DirectAlignment> {
-    // SAFETY: statx consists of integers, for which zero is valid.
-    let mut status: libc::statx = unsafe { std::mem::zeroed() };
-    // SAFETY: the path ends with a zero byte, and `status` outlives the call.
-    let result =
-        unsafe { libc::statx(directory, path.as_ptr(), flags, libc::STATX_DIOALIGN, &mut status) };
-    let is_reported = result == 0 && status.stx_mask & libc::STATX_DIOALIGN != 0;
+    let status = statx(directory, path, flags, StatxFlags::DIOALIGN).ok()?;
+    let is_reported = status.stx_mask & StatxFlags::DIOALIGN.bits() != 0;
     is_reported.then(|| DirectAlignment::new(status.stx_dio_mem_align, status.stx_dio_offset_align))
 }
 

@@ -8,6 +8,7 @@ use super::readers::ReadAccess;
 use super::regular::read_file;
 use super::resolve::{ForeignControl, ResolvedDirectory, control_in, resolve};
 use crate::user::{effective_uid, is_root};
+use rustix::fs::{OFlags, RenameFlags};
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, Permissions};
 use std::io;
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Flags to open a directory itself, without following links.
-const OPEN: i32 = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW;
+const OPEN: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW);
 
 /// A directory opened once. All entries are created, read, renamed and removed relative to the
 /// handle, even if the path changes meanwhile.
@@ -271,7 +272,7 @@ impl Directory {
     /// # Errors
     /// Returns [`FileError::Io`] if the entry cannot be examined.
     pub fn entry_metadata(&self, name: &OsStr) -> Result<Option<Metadata>, FileError> {
-        let metadata = calls::open(&self.file, name, libc::O_PATH | libc::O_NOFOLLOW, 0)
+        let metadata = calls::open(&self.file, name, OFlags::PATH | OFlags::NOFOLLOW, 0)
             .and_then(|file| file.metadata());
         match metadata {
             Ok(metadata) => Ok(Some(metadata)),
@@ -306,7 +307,7 @@ impl Directory {
     /// Returns [`FileError::Unreadable`] if it is anything else, a link included, and
     /// [`FileError::Io`] if it is missing.
     pub fn open_file(&self, name: &OsStr) -> Result<File, FileError> {
-        self.open_regular(name, libc::O_RDONLY)
+        self.open_regular(name, OFlags::RDONLY)
     }
 
     /// Opens a regular file for reading and appending; never blocks.
@@ -314,15 +315,15 @@ impl Directory {
     /// # Errors
     /// Returns the errors of [`Directory::open_file`].
     pub fn open_to_append(&self, name: &OsStr) -> Result<File, FileError> {
-        self.open_regular(name, libc::O_RDWR | libc::O_APPEND)
+        self.open_regular(name, OFlags::RDWR | OFlags::APPEND)
     }
 
-    fn open_regular(&self, name: &OsStr, access: i32) -> Result<File, FileError> {
+    fn open_regular(&self, name: &OsStr, access: OFlags) -> Result<File, FileError> {
         let path = self.path.join(name);
         if let Some(metadata) = self.entry_metadata(name)?.filter(|metadata| !metadata.is_file()) {
             return Err(FileError::Unreadable { path, kind: kind(metadata.file_type()) });
         }
-        let flags = access | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
+        let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
         let failed = || FileError::io(error::OPEN, &path);
         let file = calls::open(&self.file, name, flags, 0).map_err(failed())?;
         let metadata = file.metadata().map_err(failed())?;
@@ -346,7 +347,7 @@ impl Directory {
     /// # Errors
     /// Returns [`FileError::Io`] if the system refuses.
     pub fn rename(&self, from: &OsStr, to: &OsStr) -> Result<(), FileError> {
-        calls::rename(&self.file, from, to, 0)
+        calls::rename(&self.file, from, to, RenameFlags::empty())
             .map_err(FileError::io("rename it", &self.path.join(from)))
     }
 
@@ -373,7 +374,8 @@ impl Directory {
     /// # Errors
     /// Returns an error if the name is in use or the system refuses.
     pub fn create(&self, name: &OsStr, readers: ReadAccess) -> io::Result<File> {
-        let flags = libc::O_RDWR | libc::O_APPEND | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
+        let flags =
+            OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let file = calls::open(&self.file, name, flags, readers.first_mode(false))?;
         match readers.grant(&file, false) {
             Ok(()) => Ok(file),
@@ -436,7 +438,7 @@ impl OutputStorage for Directory {
         self.is(name, file)
     }
     fn rename_to_unused(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        match calls::rename(&self.file, from, to, libc::RENAME_NOREPLACE) {
+        match calls::rename(&self.file, from, to, RenameFlags::NOREPLACE) {
             // File systems without RENAME_NOREPLACE support hard links.
             Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS)) => {
                 calls::link(&self.file, from, to)?;
@@ -446,7 +448,7 @@ impl OutputStorage for Directory {
         }
     }
     fn rename_over(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        calls::rename(&self.file, from, to, 0)
+        calls::rename(&self.file, from, to, RenameFlags::empty())
     }
     fn remove_own(&self, name: &OsStr, file: &File) {
         Directory::remove_own(self, name, file);

@@ -11,6 +11,7 @@ use crate::handles::open_path;
 use crate::mounts::mounts;
 use crate::system_roots::SystemRoots;
 use crate::user::{effective_uid, is_root};
+use rustix::fs::OFlags;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -142,7 +143,7 @@ impl ReachedDirectory {
             self.path.pop();
             return Ok(None);
         }
-        let next = calls::open(&self.at, name, libc::O_PATH | libc::O_NOFOLLOW, 0)?;
+        let next = calls::open(&self.at, name, OFlags::PATH | OFlags::NOFOLLOW, 0)?;
         let metadata = next.metadata()?;
         let directory = self.at.metadata()?;
         let mut control = control_in(&self.path, &directory, metadata.uid());
