@@ -188,11 +188,12 @@ impl Fio {
         if let Some(begins) = start.begins {
             steadfast_host::wait_until(begins);
         }
-        FioLoad::new(expression.remaining_from(start), step, &mut self.context(&directory))
+        FioLoad::new(expression.remaining_from(start), &mut self.context(step, &directory))
     }
 
-    fn context<'e>(&'e mut self, directory: &'e Directory) -> FioContext<'e> {
+    fn context<'e>(&'e mut self, step: &'e Step, directory: &'e Directory) -> FioContext<'e> {
         FioContext {
+            step,
             program: &self.options.program,
             directory,
             target: &self.target,
@@ -239,7 +240,7 @@ impl Engine for Fio {
         let step = &step;
         let mut running = self.load_for(step, expression, start)?;
         let directory = self.files.open()?;
-        let result = running.measure(step, &mut self.context(&directory), watch);
+        let result = running.measure(&mut self.context(step, &directory), watch);
         let result = result.and_then(|measurement| refuse_void(measurement, step));
         let text = running.text.clone();
         match &result {

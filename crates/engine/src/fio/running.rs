@@ -41,8 +41,9 @@ pub(super) const OVERRUN_MAX: Duration = Duration::from_secs(60);
 /// Maximum number of lines of text stored of a load.
 const TEXT_LIMIT: usize = 200;
 
-/// Everything that a call of fio needs of its engine.
+/// The step that a load is in, and everything that a call of fio needs of its engine.
 pub(super) struct FioContext<'e> {
+    pub step: &'e Step,
     pub program: &'e Path,
     /// Directory for job files and answers.
     pub directory: &'e Directory,
@@ -104,11 +105,13 @@ impl ActiveLoad for FioLoad {
 impl FioLoad {
     pub(super) fn new(
         expression: Expression,
-        step: &Step,
         context: &mut FioContext<'_>,
     ) -> Result<FioLoad, Halt> {
-        let Some(stimulus) = step.load.stimulus() else {
-            return Err(Halt::Refused(format!("{}: the step was not prepared", step.place)));
+        let Some(stimulus) = context.step.load.stimulus() else {
+            return Err(Halt::Refused(format!(
+                "{}: the step was not prepared",
+                context.step.place
+            )));
         };
         let now = Instant::now();
         let mut running = FioLoad {
@@ -131,21 +134,21 @@ impl FioLoad {
             stalls: Vec::new(),
             text: Vec::new(),
         };
-        running.call_next(step, context)?;
+        running.call_next(context)?;
         Ok(running)
     }
 
     /// Starts the next call of fio. Returns false if the load is complete.
-    fn call_next(&mut self, step: &Step, context: &mut FioContext<'_>) -> Result<bool, Halt> {
+    fn call_next(&mut self, context: &mut FioContext<'_>) -> Result<bool, Halt> {
         let done = &self.latest;
         let Some(part) = self.expression.next_part(done.elapsed, done.ios()) else {
             return Ok(false);
         };
-        self.name = format!("{:04}-{}", context.number, slug(step));
+        self.name = format!("{:04}-{}", context.number, slug(context.step));
         *context.number += 1;
         let target = context.target.fd();
         let filename = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&target));
-        let text = self.expression.job_file(&part, &filename, &step.place.to_string());
+        let text = self.expression.job_file(&part, &filename, &context.step.place.to_string());
         store_text(context.directory, &format!("{}.fio", self.name), &text)?;
         let process = FioProcess::begin(&FioCall {
             program: context.program,
@@ -167,19 +170,18 @@ impl FioLoad {
     /// Measures a step until the load is complete or the step is cut.
     pub(super) fn measure(
         &mut self,
-        step: &Step,
         context: &mut FioContext<'_>,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
-        let (interval, intervals) = (step.interval(), Vec::new());
+        let (interval, intervals) = (context.step.interval(), Vec::new());
         let mut meter = FioMeter { interval, intervals, closed: self.begin.clone() };
         let watchdog = Watchdog::new();
         let complete = loop {
-            match self.wait_for_event(step, context, &watchdog)? {
-                FioWaitOutcome::Waiting => self.request_if_due(step)?,
+            match self.wait_for_event(context, &watchdog)? {
+                FioWaitOutcome::Waiting => self.request_if_due(context.step)?,
                 FioWaitOutcome::Counted => {
-                    self.pass_ramp(&mut meter, step, context)?;
-                    if self.is_cut(step) {
+                    self.pass_ramp(&mut meter, context)?;
+                    if self.is_cut(context.step) {
                         break false;
                     }
                     if self.elapsed() + BOUNDARY_TOLERANCE >= meter.boundary(&self.begin)
@@ -189,8 +191,8 @@ impl FioLoad {
                     }
                 }
                 FioWaitOutcome::CallOver => {
-                    self.pass_ramp(&mut meter, step, context)?;
-                    if !self.call_next(step, context)? {
+                    self.pass_ramp(&mut meter, context)?;
+                    if !self.call_next(context)? {
                         break true;
                     }
                 }
@@ -199,22 +201,21 @@ impl FioLoad {
         if self.latest != meter.closed {
             watch(meter.close(&self.latest, &self.begin));
         }
-        self.store_output(step, context)?;
+        self.store_output(context)?;
         Ok(self.conclude(meter, complete))
     }
 
     fn wait_for_event(
         &mut self,
-        step: &Step,
         context: &mut FioContext<'_>,
         watchdog: &Watchdog,
     ) -> Result<FioWaitOutcome, Halt> {
         if context.stop.is_requested() {
             return Err(Halt::Stopped);
         }
-        self.check_runtime(step)?;
+        self.check_runtime(context.step)?;
         let Some(process) = &self.process else { return Ok(FioWaitOutcome::CallOver) };
-        let (time, called) = (self.poll_timeout(step), self.called);
+        let (time, called) = (self.poll_timeout(context.step), self.called);
         let now = || u64::try_from(called.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let (event, late) = watchdog.observe(time, now, || process.next_output(time));
         self.note_stall(late);
@@ -228,16 +229,16 @@ impl FioLoad {
             }
             FioOutputEvent::Output(FioOutput::Truncated(text)) => {
                 self.answer = text;
-                self.store_output(step, context)?;
+                self.store_output(context)?;
                 Ok(FioWaitOutcome::Waiting)
             }
             FioOutputEvent::Output(FioOutput::Answer(text)) => {
                 self.answer = text;
-                self.take_answer(step, context)?;
+                self.take_answer(context)?;
                 Ok(FioWaitOutcome::Counted)
             }
             FioOutputEvent::Closed => {
-                self.finish_call(step, context)?;
+                self.finish_call(context)?;
                 Ok(FioWaitOutcome::CallOver)
             }
         }
@@ -255,14 +256,10 @@ impl FioLoad {
     }
 
     /// Parses the last answer and updates the counts.
-    fn take_answer(
-        &mut self,
-        step: &Step,
-        context: &mut FioContext<'_>,
-    ) -> Result<FioReport, Halt> {
+    fn take_answer(&mut self, context: &mut FioContext<'_>) -> Result<FioReport, Halt> {
         let answer = match json_output::read(&self.answer, self.expression.sections) {
             Ok(answer) => answer,
-            Err(why) => return Err(self.unreadable(&why, step, context)),
+            Err(why) => return Err(self.unreadable(&why, context)),
         };
         let counts = FioCounts::add(&answer, &self.before_call);
         if counts.ios() > self.before_call.ios() {
@@ -275,46 +272,46 @@ impl FioLoad {
         self.latest = counts;
         let faults = self.latest.since(&self.begin).faults;
         if faults > context.fault_limit {
-            return Err(self.too_many_faults(faults, step, context));
+            return Err(self.too_many_faults(faults, context));
         }
         Ok(answer)
     }
 
     /// Checks how a call ended, and its last answer.
-    fn finish_call(&mut self, step: &Step, context: &mut FioContext<'_>) -> Result<(), Halt> {
+    fn finish_call(&mut self, context: &mut FioContext<'_>) -> Result<(), Halt> {
         let Some(mut process) = self.process.take() else { return Ok(()) };
         let status = process.wait_for_exit(OVERRUN_MAX).map_err(|error| lost(&error))?;
         let Some(status) = status else {
             process.end(POLL_INTERVAL);
-            return Err(self.failure("closed its output but did not exit", step, context));
+            return Err(self.failure("closed its output but did not exit", context));
         };
         let how = describe_exit(status);
         if status.code().is_none() {
-            return Err(self.failure(&how, step, context));
+            return Err(self.failure(&how, context));
         }
         if self.answer.is_empty() || !self.answer.ends_with("\n}\n") {
-            return Err(self.failure(&format!("{how} without an answer"), step, context));
+            return Err(self.failure(&format!("{how} without an answer"), context));
         }
-        let answer = self.take_answer(step, context)?;
+        let answer = self.take_answer(context)?;
         if let Some(section) = answer.sections.iter().find(|s| s.error != 0)
             && !status.success()
         {
             self.latest.first_error = section.error;
             let count = self.latest.since(&self.begin).faults.max(1);
-            return Err(self.too_many_faults(count, step, context));
+            return Err(self.too_many_faults(count, context));
         }
         if !status.success() {
-            return Err(self.failure(&how, step, context));
+            return Err(self.failure(&how, context));
         }
         if let Err(why) = json_output::check_final(&answer, &self.expression.sizes) {
-            return Err(self.unreadable(&why, step, context));
+            return Err(self.unreadable(&why, context));
         }
-        self.check_length(step, context)?;
-        self.store_output(step, context)
+        self.check_length(context)?;
+        self.store_output(context)
     }
 
     /// Checks that a call did all that was requested, whatever its exit status.
-    fn check_length(&mut self, step: &Step, context: &mut FioContext<'_>) -> Result<(), Halt> {
+    fn check_length(&mut self, context: &mut FioContext<'_>) -> Result<(), Halt> {
         let ran = self.latest.elapsed.saturating_sub(self.before_call.elapsed);
         let ios = self.latest.ios() - self.before_call.ios() + self.latest.faults;
         if self.part.is_done(ran, ios) {
@@ -325,7 +322,7 @@ impl FioLoad {
             (None, ios) => format!("{} I/Os", ios.unwrap_or_default()),
         };
         let how = format!("ended after {ran} and {ios} I/Os of {requested}");
-        Err(self.failure(&how, step, context))
+        Err(self.failure(&how, context))
     }
 
     /// Requests counts when an interval, the ramp or the step should end.
@@ -387,16 +384,11 @@ impl FioLoad {
     }
 
     /// Once the ramp is over, moves its counts to the unmeasured I/Os.
-    fn pass_ramp(
-        &mut self,
-        meter: &mut FioMeter,
-        step: &Step,
-        context: &FioContext<'_>,
-    ) -> Result<(), Halt> {
+    fn pass_ramp(&mut self, meter: &mut FioMeter, context: &FioContext<'_>) -> Result<(), Halt> {
         if self.ramp == Nanos::ZERO || self.elapsed() + BOUNDARY_TOLERANCE < self.ramp {
             return Ok(());
         }
-        self.store_answer("ramp.json", step, context)?;
+        self.store_answer("ramp.json", context)?;
         self.begin_unix_ms += self.elapsed().0 / 1_000_000;
         self.unmeasured.extend(self.expression.ops.iter().map(|op| self.latest.unmeasured(*op)));
         self.unmeasured.retain(|unmeasured| unmeasured.ios > 0);
@@ -446,24 +438,23 @@ impl FioLoad {
     }
 
     /// Stores the answer at the end of a step or a call, and fio's other output.
-    fn store_output(&self, step: &Step, context: &FioContext<'_>) -> Result<(), Halt> {
-        self.store_answer("json", step, context)?;
+    fn store_output(&self, context: &FioContext<'_>) -> Result<(), Halt> {
+        self.store_answer("json", context)?;
         if self.text.is_empty() {
             return Ok(());
         }
-        store_text(context.directory, &self.file("txt", step), &(self.text.join("\n") + "\n"))
+        store_text(
+            context.directory,
+            &self.file("txt", context.step),
+            &(self.text.join("\n") + "\n"),
+        )
     }
 
-    fn store_answer(
-        &self,
-        ending: &str,
-        step: &Step,
-        context: &FioContext<'_>,
-    ) -> Result<(), Halt> {
+    fn store_answer(&self, ending: &str, context: &FioContext<'_>) -> Result<(), Halt> {
         if self.answer.is_empty() {
             return Ok(());
         }
-        store_text(context.directory, &self.file(ending, step), &self.answer)
+        store_text(context.directory, &self.file(ending, context.step), &self.answer)
     }
 
     /// Returns the name of a file next to the job file, made of the number of the call and the
@@ -474,20 +465,20 @@ impl FioLoad {
     }
 
     /// Returns the halt for an answer that cannot be parsed or is inconsistent.
-    fn unreadable(&self, why: &str, step: &Step, context: &FioContext<'_>) -> Halt {
-        if let Err(halt) = self.store_output(step, context) {
+    fn unreadable(&self, why: &str, context: &FioContext<'_>) -> Halt {
+        if let Err(halt) = self.store_output(context) {
             return halt;
         }
         Halt::Refused(format!(
             "{}: fio's answer ({}) is unexpected: {why}. None of it was used; use the engine \
              uring, or another version of fio",
-            step.place,
-            context.directory.path().join(self.file("json", step)).display()
+            context.step.place,
+            context.directory.path().join(self.file("json", context.step)).display()
         ))
     }
 
-    fn failure(&self, how: &str, step: &Step, context: &FioContext<'_>) -> Halt {
-        if let Err(halt) = self.store_output(step, context) {
+    fn failure(&self, how: &str, context: &FioContext<'_>) -> Halt {
+        if let Err(halt) = self.store_output(context) {
             return halt;
         }
         let output = match self.text.first() {
@@ -495,11 +486,11 @@ impl FioLoad {
             None => String::new(),
         };
         let path = context.directory.path().join(format!("{}.fio", self.name));
-        Halt::Refused(format!("{}: fio {how} ({}){output}", step.place, path.display()))
+        Halt::Refused(format!("{}: fio {how} ({}){output}", context.step.place, path.display()))
     }
 
-    fn too_many_faults(&self, count: u64, step: &Step, context: &FioContext<'_>) -> Halt {
-        if let Err(halt) = self.store_output(step, context) {
+    fn too_many_faults(&self, count: u64, context: &FioContext<'_>) -> Halt {
+        if let Err(halt) = self.store_output(context) {
             return halt;
         }
         let errno = self.latest.first_error;
@@ -509,7 +500,11 @@ impl FioLoad {
         }
         let detail = self.text.iter().find(|line| line.contains("io_u error"));
         let detail = detail.map_or("fio does not report where", String::as_str);
-        Halt::Faults { place: step.place.to_string(), count, first: format!("{why} ({detail})") }
+        Halt::Faults {
+            place: context.step.place.to_string(),
+            count,
+            first: format!("{why} ({detail})"),
+        }
     }
 
     /// Ends the load. Returns the process if it hangs.
