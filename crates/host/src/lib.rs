@@ -71,7 +71,7 @@ pub use facts::{host_facts, random_name};
 pub use file_systems::{DeviceFileSystem, MountedFileSystem, file_systems_on, mounted_at};
 pub use files::{
     Directory, FileError, ForeignControl, NewFile, OutputStorage, OverwritePolicy, ReadAccess,
-    open_regular, read_file, read_regular, read_regular_text, read_sized, sealed_text,
+    memory_file, open_regular, read_file, read_regular, read_regular_text, read_sized, sealed_text,
 };
 pub use find_device::{find_again, has_returned};
 pub use host_settings::{
@@ -97,9 +97,8 @@ pub use run_queue::RunQueueTime;
 pub use scratch::create_scratch;
 pub use scratch_mark::{ScratchMark, scratch_mark};
 pub use sensors::{
-    AmbientSensor, CgroupReading, CgroupSensor, HostCounters, MemoryRoom, OwnCgroups, PowerMeter,
-    PowerReport, PowerSource, ProcessorTimes, host_counters, kernel_counters, processor_times,
-    temperature,
+    AmbientSensor, CgroupReading, CgroupSensor, HostCounters, PowerMeter, PowerReport, PowerSource,
+    ProcessorTimes, host_counters, kernel_counters, processor_times, temperature,
 };
 pub use system_roots::SystemRoots;
 pub use target::Target;

@@ -20,7 +20,7 @@ const DEFAULT_WEIGHTS: [u64; 2] = [100, 500];
 /// The control groups of this process, for each controller from its own group to the topmost
 /// visible one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnCgroups {
+pub(crate) struct OwnCgroups {
     /// Directory in which the controllers are mounted.
     mounts: PathBuf,
     cpu: Vec<PathBuf>,
@@ -256,7 +256,7 @@ impl OwnCgroups {
 
 /// Memory that a control group leaves to its processes. The least room comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct MemoryRoom {
+pub(crate) struct MemoryRoom {
     /// Memory that is free below the limit.
     pub free: Bytes,
     /// The limit.

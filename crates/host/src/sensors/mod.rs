@@ -15,7 +15,8 @@ use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::{Bytes, Device, Transport};
 
 pub use ambient::AmbientSensor;
-pub use cgroup::{CgroupReading, CgroupSensor, MemoryRoom, OwnCgroups};
+pub(crate) use cgroup::OwnCgroups;
+pub use cgroup::{CgroupReading, CgroupSensor};
 pub use host::{HostCounters, host_counters};
 pub use power::{PowerMeter, PowerReport, PowerSource};
 pub use processors::{ProcessorTimes, processor_times};

@@ -10,10 +10,9 @@ use super::super::json_output::{self, FioReport};
 use super::super::process::{confine, describe_exit, fault_text, signal};
 use super::super::running::{OVERRUN_MAX, store_text};
 use crate::stop::StopSignal;
-use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
@@ -106,8 +105,8 @@ impl HostWork<'_> {
         let memory =
             |error: io::Error| Halt::Refused(format!("cannot create fio's job in memory: {error}"));
         let job = steadfast_host::sealed_text(&text).map_err(memory)?;
-        let mut stdout = in_memory(c"answers").map_err(memory)?;
-        let mut stderr = in_memory(c"words").map_err(memory)?;
+        let mut stdout = steadfast_host::memory_file().map_err(memory)?;
+        let mut stderr = steadfast_host::memory_file().map_err(memory)?;
         store_text(self.directory, &file("fio"), &text)?;
         let child = self
             .begin(&job, &stdout, &stderr)
@@ -239,17 +238,6 @@ impl HostWork<'_> {
         let first = format!("{} (on host {})", fault_text(errno), self.host);
         Halt::Faults { place: self.place.to_owned(), count, first }
     }
-}
-
-/// Creates a file that has no path; children do not inherit it.
-fn in_memory(name: &CStr) -> io::Result<File> {
-    // SAFETY: the name ends with a zero byte.
-    let number = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
-    if number == -1 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor was just created, and this file is its only owner.
-    Ok(unsafe { File::from_raw_fd(number) })
 }
 
 /// Returns everything written to a file, with invalid UTF-8 replaced.
