@@ -28,11 +28,16 @@ fn all_checks(machine: &MachineFixture, node: &SysfsNode) -> Vec<Check> {
 
 /// Runs all checks and returns the state and text of one. Asserts that it has advice exactly if it is
 /// ATTENTION or BAD.
+fn check_of<'c>(checks: &'c [Check], id: &str) -> Option<&'c Check> {
+    checks.iter().find(|check| check.id == id)
+}
+
 fn check(machine: &MachineFixture, node: &SysfsNode, id: &str) -> Option<(CheckState, String)> {
-    let check = all_checks(machine, node).into_iter().find(|check| check.id == id)?;
+    let checks = all_checks(machine, node);
+    let check = check_of(&checks, id)?;
     let must_advise = matches!(check.state, Attention | Bad);
     assert_eq!(must_advise, !check.advice.is_empty(), "{check:?}");
-    Some((check.state, check.found))
+    Some((check.state, check.found.clone()))
 }
 
 fn check_state(machine: &MachineFixture, node: &SysfsNode, id: &str) -> Option<CheckState> {
@@ -92,7 +97,7 @@ fn a_narrow_or_slow_link_is_bad_and_says_what_the_slot_can() {
     machine.write("sys/devices/pci0000:00/0000:00:1d.0/max_link_speed", "8.0 GT/s PCIe\n");
     machine.write("sys/devices/pci0000:00/0000:00:1d.0/max_link_width", "4\n");
     let checks = all_checks(&machine, &disk);
-    let link = checks.iter().find(|check| check.id == "pcie-link").unwrap();
+    let link = check_of(&checks, "pcie-link").unwrap();
     assert!(link.advice.contains("the slot supports 8 GT/s x4"), "{}", link.advice);
 }
 
@@ -235,8 +240,7 @@ fn a_better_lba_format_is_pointed_out() {
     };
     let look = |formats: Vec<_>| {
         let facts = crate::device_log::NvmeFacts { formats, ..Default::default() };
-        let checks = queue::checks(&subject, Some(&facts));
-        checks.into_iter().find(|check| check.id == "sector-format").unwrap()
+        check_of(&queue::checks(&subject, Some(&facts)), "sector-format").unwrap().clone()
     };
     let worse = look(vec![format(0, 512, 2, true), format(1, 4096, 0, false)]);
     assert_eq!(worse.state, Attention);
@@ -329,7 +333,7 @@ fn foreign_io_is_counted_and_a_busy_host_seen() {
         machine.set(&disk, "stat", format!("{} 0 800 0 100 0 800 0 0 0 0", 100 + reads));
         machine.write("proc/stat", format!("cpu {} 0 100 1100 0 0 0 0\n", 100 + user));
         let checks = watch.end(&subject, Duration::from_millis(200));
-        let state = |id: &str| checks.iter().find(|check| check.id == id).unwrap().state;
+        let state = |id: &str| check_of(&checks, id).unwrap().state;
         (state("background-io"), state("load"))
     };
     assert_eq!(states(0, 1), (Good, Good));
@@ -349,7 +353,7 @@ fn our_own_processor_time_is_not_load() {
     machine.write("proc/stat", "cpu 200 0 100 1100 0 0 0 0\n");
     machine.write("proc/self/stat", own(90));
     let checks = watch.end(&subject, Duration::ZERO);
-    let load = checks.iter().find(|check| check.id == "load").unwrap();
+    let load = check_of(&checks, "load").unwrap();
     assert!(load.found.starts_with("processors 5 % busy"), "{}", load.found);
     assert_eq!(load.state, Good);
 }
@@ -474,7 +478,7 @@ fn a_file_is_judged_by_the_disk_below() {
     machine.write("scratch.bin", vec![0u8; 4096]);
     let device = crate::inspect(&machine.path("scratch.bin"), &machine.roots).unwrap();
     let checks = examine(&device, &machine.roots, Duration::ZERO).checks;
-    let state = |id: &str| checks.iter().find(|check| check.id == id).map(|check| check.state);
+    let state = |id: &str| check_of(&checks, id).map(|check| check.state);
     assert_eq!(state("device-kind"), Some(Attention));
     assert_eq!(state("boot-disk"), Some(Attention));
     assert_eq!(state("scheduler"), Some(Attention));
@@ -553,7 +557,7 @@ fn foreign_discards_and_flushes_count_as_background_io() {
         let watch = activity::ActivityWatch::begin(&subject);
         machine.set(&disk, "stat", after);
         let checks = watch.end(&subject, Duration::from_millis(1));
-        checks.into_iter().find(|check| check.id == "background-io").unwrap().state
+        check_of(&checks, "background-io").unwrap().state
     };
     for (after, expected) in [
         ("9 0 72 0 9 0 72 0 0 0 0 5 0 4096 0 3 0", Good),
@@ -599,8 +603,7 @@ fn a_power_state_that_limits_the_drive_is_pointed_out() {
         let power_states = vec![state(8.25, true), state(3.5, true), state(0.05, false)];
         let nvme = NvmeFacts { power_state, power_states, ..NvmeFacts::default() };
         let checks = with_health(DeviceHealth { nvme, ..DeviceHealth::default() });
-        let check = checks.into_iter().find(|check| check.id == "power-state");
-        check.map(|check| (check.state, check.found))
+        check_of(&checks, "power-state").map(|check| (check.state, check.found.clone()))
     };
     assert_eq!(look(None), None);
     assert_eq!(look(Some(0)), Some((Good, "0 of 0 to 2, up to 8.25 W".to_owned())));
@@ -636,8 +639,7 @@ fn the_drives_own_reports_are_shown() {
         pages,
     };
     let found = |checks: &[Check], id: &str| {
-        let check = checks.iter().find(|check| check.id == id);
-        check.map(|check| (check.state, check.found.clone()))
+        check_of(checks, id).map(|check| (check.state, check.found.clone()))
     };
     let checks = with_health(health(Some(7), vec![page("log-02", PageState::Complete, "")]));
     let ratio =
