@@ -21,7 +21,9 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 use steadfast_domain::purge::PurgeCommandRecord;
 use steadfast_domain::record::HostChange;
-use steadfast_domain::{Bytes, Conditions, Device, Purge, PurgeChoice, PurgeMethod, Transport};
+use steadfast_domain::{
+    Bytes, Conditions, Device, DirectBuffer, Purge, PurgeChoice, PurgeMethod, Transport,
+};
 use steadfast_host::{
     ArmRefusal, ChangePlan, Consent, HostError, PurgeOptions, PurgeProgress, PurgeWatch,
     SystemRoots, Target, arm, conditions, create_scratch, devices, find_again, foresee_purge,
@@ -262,22 +264,13 @@ fn uses_in(refusal: Result<Target, ArmRefusal>) -> Vec<String> {
 
 /// Fills a target with a pattern through its own handle.
 fn fill(target: &Target, byte: u8) {
-    let length = 64 * 1024;
-    let memory = vec![byte; 2 * length];
-    let start = memory.as_ptr().align_offset(4096);
+    let handle = File::from(target.fd().try_clone_to_owned().unwrap());
+    let mut content = DirectBuffer::new(64 * 1024);
+    content.fill(byte);
     let mut offset = 0;
     while offset < target.length().0 {
-        let count = (target.length().0 - offset).min(length as u64) as usize;
-        // SAFETY: the buffer holds `start + count` bytes and outlives the call.
-        let written = unsafe {
-            libc::pwrite(
-                target.fd().as_raw_fd(),
-                memory[start..].as_ptr().cast(),
-                count,
-                offset as i64,
-            )
-        };
-        assert_eq!(written, count as isize, "{}", std::io::Error::last_os_error());
+        let count = (target.length().0 - offset).min(content.len() as u64) as usize;
+        handle.write_all_at(&content[..count], offset).unwrap();
         offset += count as u64;
     }
 }

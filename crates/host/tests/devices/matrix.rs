@@ -9,10 +9,11 @@ use super::{
     MIB, UndoCommand, add_partition, arm_confirmed, fill, inspected, part, partition_table,
     print_note, retry, run, skip,
 };
+use rustix::fs::{MemfdFlags, memfd_create};
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
 use std::io::Read;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, symlink};
 use std::os::unix::net::UnixListener;
@@ -373,12 +374,7 @@ struct HolderProcess(libc::pid_t);
 impl HolderProcess {
     fn new(path: &Path, how: HoldMethod) -> BuildResult<HolderProcess> {
         let path = CString::new(path.as_os_str().as_bytes()).unwrap();
-        let mut ends = [0; 2];
-        // SAFETY: pipe2(2) writes two new descriptors, which have no other owner.
-        let (mut ready, ready_sender) = unsafe {
-            assert_eq!(libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC), 0);
-            (File::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))
-        };
+        let (mut ready, ready_sender) = std::io::pipe().unwrap();
         // SAFETY: the child makes only system calls and never returns.
         let child = unsafe { libc::fork() };
         assert!(child >= 0);
@@ -663,8 +659,7 @@ fn special_states() -> Vec<MatrixState> {
             let mut options = OpenOptions::new();
             options.read(true).write(true);
             let file = match kind {
-                // SAFETY: the name outlives the call; the descriptor has no other owner.
-                "memfd" => unsafe { File::from_raw_fd(libc::memfd_create(c"x".as_ptr(), 0)) },
+                "memfd" => memfd_create("x", MemfdFlags::empty()).unwrap().into(),
                 "deleted" => {
                     let file = options.open(stage.image()).unwrap();
                     fs::remove_file(stage.image()).unwrap();

@@ -4,6 +4,7 @@
 
 use super::*;
 use crate::exclusive_arming_lock;
+use rustix::fs::{XattrFlags, setxattr};
 use std::os::unix::fs::PermissionsExt;
 use steadfast_host::ArmRefusal;
 
@@ -324,8 +325,8 @@ fn other_overlay_states() -> Vec<MatrixState> {
             fs::write(&data, ext4()?).unwrap();
             let meta = disk.join("meta/image");
             File::create(&meta).unwrap().set_len(IMAGE_LENGTH).unwrap();
-            set_attribute(&meta, c"trusted.overlay.metacopy", b"")?;
-            set_attribute(&meta, c"trusted.overlay.redirect", b"/content")?;
+            set_attribute(&meta, "trusted.overlay.metacopy", b"")?;
+            set_attribute(&meta, "trusted.overlay.redirect", b"/content")?;
             let at = disk.display();
             let options = format!("metacopy=on,lowerdir={at}/meta::{at}/data");
             mount_with(&mut stage, "overlay", &options, &disk.join("merged"))?;
@@ -356,14 +357,9 @@ fn other_overlay_states() -> Vec<MatrixState> {
     ]
 }
 
-fn set_attribute(path: &Path, name: &std::ffi::CStr, value: &[u8]) -> BuildResult<()> {
-    let path = CString::new(path.as_os_str().as_bytes()).unwrap();
-    // SAFETY: the strings end with a zero byte, the length is that of the value, and all outlive
-    // the call.
-    let result = unsafe {
-        libc::setxattr(path.as_ptr(), name.as_ptr(), value.as_ptr().cast(), value.len(), 0)
-    };
-    if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error().to_string()) }
+fn set_attribute(path: &Path, name: &str, value: &[u8]) -> BuildResult<()> {
+    let set = setxattr(path, name, value, XattrFlags::empty());
+    set.map_err(|error| std::io::Error::from(error).to_string())
 }
 
 /// Mounts a directory through bindfs.
