@@ -9,12 +9,12 @@
 use super::memory::{Arena, PageKind, page_size};
 use super::queue::SlotBuffer;
 use crate::xoshiro::Xoshiro256;
-use std::fs::OpenOptions;
-use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use steadfast_domain::random_bits::mix64;
 use steadfast_domain::stimulus::DataPattern;
+use steadfast_host::{FileError, read_regular};
 
 /// The stamped unit in bytes, whatever the device's sector size.
 pub(super) const SECTOR: usize = 512;
@@ -187,22 +187,17 @@ impl FillPattern {
 /// Returns the whole content of a file, or the reason why it is no data pattern. Only a regular
 /// file has content that is available at once and ends; a FIFO is not waited for.
 fn read_pattern(path: &str) -> Result<Vec<u8>, String> {
-    let unreadable = |error: io::Error| format!("cannot be read: {error}");
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
-        .open(path)
-        .map_err(unreadable)?;
-    let metadata = file.metadata().map_err(unreadable)?;
-    if !metadata.is_file() {
-        return Err("is not a regular file; copy the content into one".to_owned());
-    }
-    let mut bytes = Vec::new();
-    file.take(FILE_LIMIT + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    match bytes.len() as u64 {
-        0 => Err("is empty; name one with content".to_owned()),
-        1..=FILE_LIMIT => Ok(bytes),
-        _ => Err(format!("is larger than {} MiB; name a smaller one", FILE_LIMIT >> 20)),
+    match read_regular(Path::new(path), FILE_LIMIT) {
+        Ok(bytes) if bytes.is_empty() => Err("is empty; name one with content".to_owned()),
+        Ok(bytes) => Ok(bytes),
+        Err(FileError::Unreadable { .. }) => {
+            Err("is not a regular file; copy the content into one".to_owned())
+        }
+        Err(FileError::TooLong { .. }) => {
+            Err(format!("is larger than {} MiB; name a smaller one", FILE_LIMIT >> 20))
+        }
+        Err(FileError::Io { source, .. }) => Err(format!("cannot be read: {source}")),
+        Err(error) => Err(error.to_string()),
     }
 }
 
