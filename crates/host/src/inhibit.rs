@@ -3,13 +3,13 @@
 //! killed, so that nothing has to be restored.
 
 use crate::error::HostError;
+use crate::remote::lines_of;
 use crate::system_roots::SystemRoots;
 use crate::tool::command;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
-use std::sync::mpsc::channel;
 use std::time::Duration;
 
 /// Time limit for the login manager to grant a lock.
@@ -74,13 +74,7 @@ impl SleepInhibition {
         let (Some(stdin), Some(stdout)) = (&mut self.stdin, stdout) else { return false };
         // If the program has already exited, reading its answer fails.
         let _ = stdin.write_all(format!("{ECHOED_LINE}\n").as_bytes());
-        let (sender, echoed) = channel();
-        std::thread::spawn(move || {
-            let mut line = String::new();
-            let result = BufReader::new(stdout).read_line(&mut line);
-            let _ = sender.send(result.is_ok() && line.trim_end() == ECHOED_LINE);
-        });
-        echoed.recv_timeout(LOCK_TIMEOUT).unwrap_or(false)
+        lines_of(Some(stdout)).recv_timeout(LOCK_TIMEOUT).is_ok_and(|line| line == ECHOED_LINE)
     }
 
     /// Kills the program and returns the first line of its stderr.
