@@ -192,7 +192,7 @@ impl<'a> DeviceUses<'a> {
     fn sharers(&self, node: &SysfsNode) -> Result<SectorSharers, HostError> {
         let mut sharers = SectorSharers::default();
         if node.partition().is_some() {
-            sharers.siblings.extend(extents::partitions_beside(node)?);
+            sharers.siblings.extend(extents::affected_partitions(node)?);
         }
         let mut pending = vec![node.whole()];
         while let Some(upper) = pending.pop() {
@@ -204,7 +204,7 @@ impl<'a> DeviceUses<'a> {
                 for on in &lower {
                     sharers.siblings.extend(self.loops_on(on));
                 }
-                sharers.siblings.extend(extents::beside_piece(&piece, &upper, self.roots)?);
+                sharers.siblings.extend(extents::sharers_of(&piece, &upper, self.roots)?);
                 // Partitions cannot be opened exclusively while the whole disk is.
                 if piece.on == lower[1] {
                     sharers.below.extend(piece.on.try_partitions()?);

@@ -75,7 +75,7 @@ fn is_logical(part: &SysfsNode) -> bool {
 ///
 /// # Errors
 /// sysfs does not report the sectors of a partition.
-pub(crate) fn partitions_beside(part: &SysfsNode) -> Result<Vec<SysfsNode>, HostError> {
+pub(crate) fn affected_partitions(part: &SysfsNode) -> Result<Vec<SysfsNode>, HostError> {
     let sectors = partition_sectors(part)?;
     let is_table = is_extended(part)?;
     let mut partitions = Vec::new();
@@ -156,7 +156,7 @@ pub(crate) fn pieces(
 ///
 /// # Errors
 /// sysfs cannot be read.
-pub(crate) fn beside_piece(
+pub(crate) fn sharers_of(
     piece: &MappedSectors,
     upper: &SysfsNode,
     roots: &SystemRoots,

@@ -110,7 +110,7 @@ pub(crate) fn losses(node: &SysfsNode, roots: &SystemRoots) -> Result<Vec<String
     if is_table {
         lines.push("the partition table of the logical partitions".into());
     }
-    for part in extents::partitions_beside(node)? {
+    for part in extents::affected_partitions(node)? {
         if extents::is_extended(&part)? {
             // The table of an extended partition is before its logical partition.
             continue;
