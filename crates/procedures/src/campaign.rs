@@ -217,7 +217,8 @@ fn tables(title: &str, own_columns: [&str; 3], points: &[CampaignPoint<'_>]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::scripted::{broken_record, build, purges, refusal, scripted, steps};
+    use crate::parts::started_part;
+    use crate::testing::scripted::{broken_record, build, purges, scripted, steps};
     use steadfast_domain::settings::Geometry;
     use steadfast_domain::{Bytes, Findings, JournalEntry, Measurement, Nanos, Step};
 
@@ -227,10 +228,6 @@ mod tests {
             settings.set(name, value);
         }
         settings
-    }
-
-    fn refused(name: &str, parameters: &[(&str, &str)]) -> String {
-        refusal(&settings(name, parameters))
     }
 
     /// IOPS of each workload: 1,000 of the first to 6,000 of the last.
@@ -312,8 +309,7 @@ mod tests {
     fn a_campaign_that_broke_off_has_a_row_for_every_workload() {
         let settings = settings(NAMES[0], &[("workloads", "oltp,video")]);
         let (mut entries, _) = run(&settings);
-        let cut =
-            entries.iter().position(|entry| crate::parts::started_part(entry) == Some("video"));
+        let cut = entries.iter().position(|entry| started_part(entry) == Some("video"));
         entries.truncate(cut.unwrap());
         let broken = broken_record(&settings, entries);
         let findings = build(&settings).study(&broken);
@@ -323,15 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_campaign_is_refused_with_the_reason() {
-        let refused_list = |list| refused(NAMES[0], &[("workloads", list)]);
-        assert!(
-            refused_list("oltpp").contains("'oltpp'") && refused_list("oltpp").contains("oltp")
-        );
-        assert!(refused_list("oltp,OLTP").contains("twice"));
-        assert!(refused(NAMES[0], &[("workload", "oltp")]).contains("'workload'"));
-        let without = [("workloads", "oltp"), ("mix", "40/60")];
-        assert!(refused(NAMES[0], &without).contains("'mix'"), "no workload takes it");
+    fn a_campaign_that_the_sectors_do_not_allow_is_refused_with_the_reason() {
         let sectors = Geometry { capacity: Bytes::gib(1), logical_sector: 4096 };
         let why = crate::procedure(&settings(NAMES[0], &[]), sectors, &[]).err().unwrap().0;
         assert!(why.starts_with("metadata: ") && why.contains("sector size"), "{why}");

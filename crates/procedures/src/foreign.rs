@@ -4,7 +4,7 @@
 use crate::exhibits::loops::tracking_table;
 use crate::exhibits::pages::{page, rounds_axis};
 use crate::pts::method::{TWENTY_TEN, reported_rounds};
-use crate::report_notation::{distinct, rounds_text};
+use crate::report_notation::{distinct, rounds_text, steady_rounds};
 use crate::sequence::tables::PERCENTILES;
 use steadfast_domain::findings::{
     Axis, Cell, Column, Exhibit, Facts, FormBlock, FormHeader, KeyFigure, Metric, Origin, Page,
@@ -375,11 +375,9 @@ fn ending_text(
         several => format!("Read from {} files: ", several.len()),
     };
     let count = counted(tests.len() as u64, "test");
-    let steady_state = match verdict.map(|verdict| (verdict.steady, verdict.window)) {
-        Some((true, Some((first, last)))) => {
-            format!(", steady state in rounds {first} to {last} of {rounds}")
-        }
-        Some(_) => format!(", steady state NOT achieved in {rounds} rounds"),
+    let steady_state = match verdict.map(steady_rounds) {
+        Some(Some(steady)) => format!(", steady state in {steady} of {rounds}"),
+        Some(None) => format!(", steady state NOT achieved in {rounds} rounds"),
         None => String::new(),
     };
     format!("{source}{count}{steady_state}.")

@@ -71,6 +71,12 @@ pub(crate) fn rounds_text(rounds: &[u32]) -> String {
     }
 }
 
+/// Returns the window of a verdict, such as `rounds 2 to 6`; `None` if it is not steady.
+pub(crate) fn steady_rounds(verdict: &Verdict) -> Option<String> {
+    let (first, last) = verdict.window.filter(|_| verdict.steady)?;
+    Some(format!("rounds {first} to {last}"))
+}
+
 /// Value of a setting for which the parts of a run have no common value.
 pub(crate) const PART_SPECIFIC: &str = "each procedure's own";
 

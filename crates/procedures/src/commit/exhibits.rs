@@ -5,10 +5,12 @@ use super::flush_cost::{
     FREE_UP_TO, FlushCost, FlushVerdict, flush_costs, flush_sentence, flush_verdict,
 };
 use super::results::{CommitPoint, CommitResults};
-use super::setup::{Commit, CommitKind, CommitOrder, PRECONDITIONING};
+use super::setup::{
+    BLOCK_SIZES, COMMITTERS, Commit, CommitKind, CommitOrder, PRECONDITIONING, RUN_IN,
+};
 use crate::common::metrics::MeasuredPoint;
 use crate::common::preconditioning;
-use crate::exhibits::cyclic_load::{preconditioning_caveats, steps_plot};
+use crate::exhibits::cyclic_load::preconditioning_caveats;
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
@@ -17,12 +19,13 @@ use crate::exhibits::seconds::{curve, response_plot, seconds};
 use crate::exhibits::time_axis::PlotTimeAxis;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
-use crate::report_notation::{joined, reservation_text};
+use crate::report_notation::{joined, reservation_text, steady_rounds};
 use std::num::NonZeroU32;
 use steadfast_domain::findings::{
-    Axis, Cell, Column, Exhibit, KeyFigure, Metric, Origin, Plot, Row, Scale, Series, Setting,
-    Stroke, Table,
+    Axis, Cell, Column, Exhibit, KeyFigure, Metric, Plot, Row, Scale, Series, Setting, Stroke,
+    Table,
 };
+use steadfast_domain::text::counted;
 use steadfast_domain::{Bytes, Caveat, Record, Step, Tally, Verdict, caveats as ids};
 
 type CommitRun<'a> = StudiedRun<'a, Commit>;
@@ -70,9 +73,7 @@ impl ProcedureReport for Commit {
         ReportEntry::Several(ladders),
         ReportEntry::Chapter("Steady State of the Preconditioning"),
         ReportEntry::Plot(|run| {
-            let title = "Preconditioning - RND 4K W";
-            let steps = &run.results.preconditioning.steps;
-            steps_plot(&run.test.preconditioning, steps, "pc-minutes", title)
+            run.results.preconditioning.steps_plot("pc-minutes", "Preconditioning - RND 4K W")
         }),
         ReportEntry::Several(|run| run.results.preconditioning.check_and_evidence("pc")),
         ReportEntry::Chapter("Preconditioning"),
@@ -88,11 +89,7 @@ impl ProcedureReport for Commit {
     }
 
     fn form(run: &CommitRun<'_>) -> ReportForm {
-        let parameter = |name: &str, label: &str, value: String| {
-            let known = run.test.setup.parameters.iter().find(|known| known.name == name);
-            let origin = known.map_or(Origin::Default, |known| known.origin(run.choices.settings));
-            Setting::new(&format!("parameter-{name}"), label, value, origin)
-        };
+        let settings = run.choices.settings;
         let preconditioning = &run.test.preconditioning;
         let kinds = CommitKind::ALL.map(CommitKind::name).join(", ");
         ReportForm::new("Commit", "Durable writes of 1 to 64 committers", &run.choices)
@@ -117,9 +114,9 @@ impl ProcedureReport for Commit {
             .test_parameters([
                 disclosure::profile_row("orders", "Order", "SEQ (one log), RND"),
                 disclosure::profile_row("kinds", "Durability", kinds),
-                parameter("block-sizes", "Block Sizes", sizes_text(&run.test.sizes)),
-                parameter("committers", "Committers", joined(&run.test.committers)),
-                parameter("run-in", "Run-in of each step", run.test.run_in.to_string()),
+                BLOCK_SIZES.row(settings, "Block Sizes", sizes_text(&run.test.sizes)),
+                COMMITTERS.row(settings, "Committers", joined(&run.test.committers)),
+                RUN_IN.row(settings, "Run-in of each step", run.test.run_in.to_string()),
                 run.choices.step_row("Step"),
             ])
     }
@@ -131,17 +128,15 @@ impl ProcedureReport for Commit {
         }
         let verdict = &run.results.preconditioning.verdict;
         let reservation = reservation_text(verdict);
-        let steady = match (verdict.steady, verdict.window) {
-            (true, Some((first, last))) => {
-                format!(
-                    "Steady state in rounds {first} to {last} of the preconditioning{reservation}"
-                )
-            }
-            _ => format!("Steady state NOT achieved in the preconditioning{reservation}"),
+        let steady = match steady_rounds(verdict) {
+            Some(rounds) => format!("in {rounds} of the preconditioning"),
+            None => "NOT achieved in the preconditioning".to_owned(),
         };
         let costs = flush_costs(run.test, &run.results);
         let cost = flush_sentence(flush_verdict(&costs, run.record), &costs);
-        format!("{} {steady}; {loads} measured.", cost.unwrap_or_default()).trim_start().to_owned()
+        let cost = cost.unwrap_or_default();
+        let ending = format!("{cost} Steady state {steady}{reservation}; {loads} measured.");
+        ending.trim_start().to_owned()
     }
 
     fn verdict(run: &CommitRun<'_>) -> Option<Verdict> {
@@ -202,10 +197,7 @@ impl ProcedureReport for Commit {
 }
 
 fn committers_name(committers: NonZeroU32) -> String {
-    match committers.get() {
-        1 => "1 committer".to_owned(),
-        several => format!("{several} committers"),
-    }
+    counted(u64::from(committers.get()), "committer")
 }
 
 fn sizes_text(sizes: &[Bytes]) -> String {

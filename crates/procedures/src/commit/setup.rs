@@ -35,7 +35,7 @@ pub(super) const PAGE_ONE: [u32; 2] = [1, 16];
 /// Maximum number of committers (our choice).
 const COMMITTERS_MAX: u32 = 512;
 
-const COMMITTERS: Parameter = Parameter {
+pub const COMMITTERS: Parameter = Parameter {
     of_demand: true,
     name: "committers",
     default: "1,2,4,8,16,32,64",
@@ -47,7 +47,7 @@ const COMMITTERS: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-const BLOCK_SIZES: Parameter = Parameter {
+pub const BLOCK_SIZES: Parameter = Parameter {
     name: "block-sizes",
     default: "4K,8K,16K",
     meaning: "block sizes of the writes, 512 bytes to 1 MiB, multiples of the logical sector; the \
@@ -56,7 +56,7 @@ const BLOCK_SIZES: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-const RUN_IN: Parameter = Parameter {
+pub const RUN_IN: Parameter = Parameter {
     name: "run-in",
     default: "10s",
     quick: Some("200ms"),

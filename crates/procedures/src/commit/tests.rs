@@ -2,8 +2,8 @@ use super::flush_cost::{FlushVerdict, flush_costs, flush_verdict};
 use super::results::CommitResults;
 use super::*;
 use crate::testing::scripted::{
-    ScriptedBench, assert_unfinished_wherever_it_ends, phases, purges, record, requested, scripted,
-    settings_of, steps,
+    ScriptedBench, assert_unfinished_wherever_it_ends, caveat_ids, first_of_phase, phases, purges,
+    record, requested, scripted, settings_of, steps,
 };
 use steadfast_domain::measurement::{KernelCounters, StreamTally, UnmeasuredIos};
 use steadfast_domain::stimulus::{Demand, Durability};
@@ -12,7 +12,7 @@ use steadfast_domain::{
     Tally, WriteCache,
 };
 
-fn build(change: impl FnOnce(&mut Settings)) -> Result<Commit, crate::ProcedureError> {
+fn build(change: impl FnOnce(&mut Settings)) -> Commit {
     requested(&settings_of("commit", change), Commit::new)
 }
 
@@ -68,7 +68,7 @@ fn measured(bench: &ScriptedBench<impl FnMut(&Step) -> f64>) -> Vec<&Step> {
 
 #[test]
 fn the_default_matrix_has_every_kind_beside_the_others() {
-    let test = build(|_| ()).unwrap();
+    let test = build(|_| ());
     let labels: Vec<String> = test.loads.iter().map(CommitLoad::label).collect();
     // 7 committers x 3 kinds x 2 orders, 6 groups, 2 further sizes x 2 committers x 3 x 2.
     assert_eq!(labels.len(), 42 + 6 + 24);
@@ -88,7 +88,7 @@ fn the_default_matrix_has_every_kind_beside_the_others() {
 
 #[test]
 fn the_drive_is_purged_and_steady_before_the_first_commit() {
-    let test = build(short).unwrap();
+    let test = build(short);
     let mut bench = bench(volatile);
     test.conduct(&mut bench).unwrap();
     let wanted = bench.entries.iter().find_map(|entry| match entry {
@@ -116,7 +116,7 @@ fn the_drive_is_purged_and_steady_before_the_first_commit() {
 
 #[test]
 fn a_gap_voids_its_step_only_and_the_drive_is_written_before_it_is_repeated() {
-    let test = build(short).unwrap();
+    let test = build(short);
     let mut bench = bench(volatile);
     bench.gap_before = vec![("commits", 0, 3), ("commits (attempt 2)", 0, 3), ("commits", 0, 5)];
     test.conduct(&mut bench).unwrap();
@@ -139,13 +139,13 @@ fn a_gap_voids_its_step_only_and_the_drive_is_written_before_it_is_repeated() {
     let (step, _) = results.points[2].step.unwrap();
     assert_eq!(step.place.phase, "commits (attempt 3)");
     let findings = test.study(&record);
-    assert_eq!(findings.caveats.iter().filter(|caveat| caveat.id == "gap").count(), 3);
+    assert_eq!(caveat_ids(&findings).iter().filter(|id| **id == "gap").count(), 3);
 }
 
 /// A gap inside the refresh: the step after it does not count either.
 #[test]
 fn a_gap_in_the_refresh_repeats_both() {
-    let test = build(short).unwrap();
+    let test = build(short);
     let mut bench = bench(volatile);
     bench.gap_before = vec![("commits", 0, 1), ("refresh (attempt 2)", 1, 2)];
     test.conduct(&mut bench).unwrap();
@@ -155,11 +155,8 @@ fn a_gap_in_the_refresh_repeats_both() {
         .map(|step| step.place.phase.clone())
         .collect();
     assert_eq!(of_first, ["commits", "commits (attempt 2)", "commits (attempt 3)"]);
-    let phase = "refresh (attempt 3)";
-    let third = bench.entries.iter().position(
-        |entry| matches!(entry, JournalEntry::Applied { step, .. } if step.place.phase == phase),
-    );
-    let broken = record(&test.setup.settings, bench.entries[..third.unwrap()].to_vec());
+    let third = first_of_phase(&bench.entries, "refresh (attempt 3)");
+    let broken = record(&test.setup.settings, bench.entries[..third].to_vec());
     assert!(CommitResults::new(&test, &broken).points[0].step.is_none());
     let whole = record(&test.setup.settings, bench.entries);
     assert!(CommitResults::new(&test, &whole).points[0].step.is_some());
@@ -173,7 +170,6 @@ fn every_block_size_has_a_cost_without_a_single_committer() {
         s.set("committers", "4,16");
         s.set("block-sizes", "4K,8K");
     });
-    let test = test.unwrap();
     let record = bench(volatile).recorded(&test, &test.setup.settings);
     assert_eq!(flush_costs(&test, &CommitResults::new(&test, &record)).len(), 4);
 }
@@ -183,7 +179,7 @@ fn judged(
     response: fn(&Step) -> Option<Nanos>,
     cache: Option<WriteCache>,
 ) -> (FlushVerdict, String, Vec<String>) {
-    let test = build(short).unwrap();
+    let test = build(short);
     let mut bench = bench(response);
     test.conduct(&mut bench).unwrap();
     let got = Conditions { write_cache: cache, ..Conditions::default() };
@@ -235,7 +231,7 @@ fn the_verdict_on_flushes_follows_from_the_ratio_to_plain_writes() {
 
 #[test]
 fn flushes_at_the_device_are_counted_per_commit() {
-    let test = build(short).unwrap();
+    let test = build(short);
     let mut bench = bench(volatile);
     bench.retouch = |step, measurement| {
         flushed(step, measurement);
@@ -260,17 +256,17 @@ fn flushes_at_the_device_are_counted_per_commit() {
 
 #[test]
 fn a_run_that_broke_off_shows_what_it_has() {
-    let test = build(short).unwrap();
+    let test = build(short);
     let whole = bench(volatile).recorded(&test, &test.setup.settings);
     assert_unfinished_wherever_it_ends(&test, &whole);
 }
 
 #[test]
 fn a_quick_run_has_fewer_loads_and_page_one_the_first_committers() {
-    let quick = build(|s| s.profile = Profile::Quick).unwrap();
+    let quick = build(|s| s.profile = Profile::Quick);
     assert!(quick.loads.len() < 72 && quick.setup.step_time == Nanos::SECOND);
     // Without 1 and 16 page one shows the first.
-    let other = build(|s| s.set("committers", "3,5")).unwrap();
+    let other = build(|s| s.set("committers", "3,5"));
     let shown: Vec<u32> = other.page_one().iter().map(|n| n.get()).collect();
     assert_eq!(shown, [3]);
 }

@@ -1,5 +1,6 @@
 //! Attempts at a test or a phase: repetition after a gap, and the phase names of attempts.
 
+use crate::report_notation::distinct;
 use steadfast_domain::{
     Bench, Caveat, Halt, Measurement, Note, Outcome, Record, Step, caveats as ids,
 };
@@ -82,12 +83,6 @@ pub fn measurements<'a>(steps: &[(&Step, &'a Outcome)]) -> Vec<&'a Measurement> 
 /// Returns the distinct phases of a record that are attempts at one of `bases`, in order of their
 /// first steps.
 pub fn phases_of(record: &Record, bases: &[&str]) -> Vec<String> {
-    let mut phases: Vec<String> = Vec::new();
-    for (step, _) in record.steps() {
-        let phase = &step.place.phase;
-        if bases.iter().any(|base| is_attempt_of(phase, base)) && !phases.contains(phase) {
-            phases.push(phase.clone());
-        }
-    }
-    phases
+    let phases = record.steps().map(|(step, _)| step.place.phase.clone());
+    distinct(phases.filter(|phase| bases.iter().any(|base| is_attempt_of(phase, base))))
 }

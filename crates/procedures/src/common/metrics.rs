@@ -153,27 +153,18 @@ impl MeasuredPoint<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::scripted::tally;
+    use steadfast_domain::Bytes;
     use steadfast_domain::measurement::StreamTally;
-    use steadfast_domain::{Bytes, FineHistogram};
 
     fn measurement(reads: u64, writes: u64) -> Measurement {
-        let tally = |ios: u64, response: u64| Tally {
-            ios,
-            bytes: Bytes(ios * 4096),
-            response_sum: Nanos(ios * response),
-            response_min: Some(Nanos(response)),
-            response_max: Nanos(response),
-            histogram: {
-                let mut dense = vec![0u64; FineHistogram::LEN];
-                dense[FineHistogram::index(response)] = ios;
-                FineHistogram::from_dense(&dense)
-            },
-            outstanding: 0,
+        let stream = |op, ios, milliseconds| {
+            let response = Nanos::from_millis(milliseconds);
+            StreamTally { op, tally: tally(ios, Bytes(ios * 4096), Some(response)) }
         };
-        let stream = |op, ios, response| StreamTally { op, tally: tally(ios, response) };
         Measurement {
             elapsed: Nanos::SECOND,
-            streams: vec![stream(Op::Read, reads, 1_000_000), stream(Op::Write, writes, 2_000_000)],
+            streams: vec![stream(Op::Read, reads, 1), stream(Op::Write, writes, 2)],
             ..Measurement::default()
         }
     }

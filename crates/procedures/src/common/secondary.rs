@@ -2,13 +2,20 @@
 
 use steadfast_domain::device_log::{DEVICE_COUNTS, DeviceCount, WriteAmplification};
 use steadfast_domain::measurement::HostCpu;
-use steadfast_domain::{Bytes, Measurement};
+use steadfast_domain::{Bytes, Measurement, Nanos};
 
 /// Returns the mean of the values, or `None` if there are no values or one is `None`.
 pub fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let values: Option<Vec<f64>> = values.collect();
     let values = values.filter(|values| !values.is_empty())?;
     Some(values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Returns the throughput of all steps in MB/s; `None` if they took no time.
+pub fn mb_per_second(measurements: &[&Measurement]) -> Option<f64> {
+    let bytes = Bytes(measurements.iter().map(|m| m.bytes().0).sum());
+    let time = Nanos(measurements.iter().map(|m| m.elapsed.0).sum());
+    (time.0 > 0).then(|| bytes.as_mb() / time.as_secs_f64())
 }
 
 /// Returns the energy of all steps per GB that they transferred; `None` if the power of one is

@@ -4,7 +4,7 @@
 use crate::common::attempts::steps_of;
 use crate::common::cyclic_load::{CyclePosition, CyclicLoad};
 use crate::exhibits::disclosure::window_text;
-use crate::exhibits::loops::{is_in_window, no_window, tracking_table, window_exhibits};
+use crate::exhibits::loops::{first_window, is_in_window, tracking_table};
 use crate::exhibits::time_axis::{PlotTimeAxis, minutes};
 use crate::report_notation::{decimals, reservation_text};
 use steadfast_domain::findings::{
@@ -24,67 +24,119 @@ pub struct JudgedLoad<'a> {
 
 impl<'a> JudgedLoad<'a> {
     pub fn new(load: &'a CyclicLoad, record: &'a Record) -> Self {
-        let steps = steps_of(record, &load.phase);
+        JudgedLoad::of_steps(load, steps_of(record, &load.phase))
+    }
+
+    pub fn of_steps(load: &'a CyclicLoad, steps: Vec<(&'a Step, &'a Outcome)>) -> Self {
         let verdict = load.verdict(&steps);
         JudgedLoad { load, steps, verdict }
+    }
+
+    pub fn measured_steps(&self) -> impl Iterator<Item = (&'a Step, &'a Outcome)> {
+        self.steps.iter().copied().filter(|(step, _)| self.load.is_measured(step.place.point))
+    }
+
+    /// Returns a plot of the measured steps' IOPS by round.
+    pub fn convergence_plot(&self, id: &str, title: &str) -> Plot {
+        let points = self.load.track(&self.steps).points;
+        let points = points.iter().map(|point| (f64::from(point.round), point.value)).collect();
+        let between = Nanos(self.load.step_time.0 * u64::from(self.load.steps_between));
+        Plot::lines(
+            id,
+            title,
+            Axis::new("Round (measured step)", Scale::Integers),
+            Axis::new("IOPS", Scale::Linear),
+        )
+        .caption(format!(
+            "IOPS of every round: of its measured step. Between two of them the load continues \
+             for {between}."
+        ))
+        .with(Series::new(self.load.label.clone(), Stroke::Measured, points))
+    }
+
+    /// Returns a plot of every step's IOPS by the time since the load began, with the measured
+    /// steps highlighted.
+    pub fn steps_plot(&self, id: &str, title: &str) -> Plot {
+        let time = PlotTimeAxis::for_steps("Time", self.load.step_time);
+        let mut elapsed = Nanos::ZERO;
+        let mut all = Vec::new();
+        let mut measured = Vec::new();
+        for (step, outcome) in &self.steps {
+            elapsed += outcome.measurement.elapsed;
+            let point = (time.position(minutes(elapsed)), outcome.measurement.iops());
+            all.push(point);
+            if self.load.is_measured(step.place.point) {
+                measured.push(point);
+            }
+        }
+        Plot::lines(id, title, time.axis, Axis::new("IOPS", Scale::Linear))
+            .caption("Every step of the load, and the rounds: its measured steps.")
+            .with(Series::new("every step", Stroke::Average, all).with_id("every minute"))
+            .with(Series::new("round", Stroke::Measured, measured).with_id("measured"))
     }
 
     /// Returns the exhibits of the steady-state check and of how the load was judged; `id` is the
     /// prefix of their IDs.
     pub fn check_and_evidence(&self, id: &str) -> Vec<Exhibit> {
         let mut exhibits = check_exhibits(&self.verdict, &format!("{id}-window"));
-        exhibits.extend(evidence(self.load, &self.steps, id));
+        exhibits.extend(self.evidence(id));
         exhibits
     }
-}
 
-/// Returns a plot of the measured steps' IOPS by round.
-pub(crate) fn convergence_plot(
-    load: &CyclicLoad,
-    steps: &[(&Step, &Outcome)],
-    id: &str,
-    title: &str,
-) -> Plot {
-    let points = load.track(steps).points;
-    let points = points.iter().map(|point| (f64::from(point.round), point.value)).collect();
-    let between = Nanos(load.step_time.0 * u64::from(load.steps_between));
-    Plot::lines(
-        id,
-        title,
-        Axis::new("Round (measured step)", Scale::Integers),
-        Axis::new("IOPS", Scale::Linear),
-    )
-    .caption(format!(
-        "IOPS of every round: of its measured step. Between two of them the load continues for \
-         {between}."
-    ))
-    .with(Series::new(load.label.clone(), Stroke::Measured, points))
-}
-
-/// Returns a plot of every step's IOPS by the time since the load began, with the measured steps
-/// highlighted.
-pub(crate) fn steps_plot(
-    load: &CyclicLoad,
-    steps: &[(&Step, &Outcome)],
-    id: &str,
-    title: &str,
-) -> Plot {
-    let time = PlotTimeAxis::for_steps("Time", load.step_time);
-    let mut elapsed = Nanos::ZERO;
-    let mut all = Vec::new();
-    let mut measured = Vec::new();
-    for (step, outcome) in steps {
-        elapsed += outcome.measurement.elapsed;
-        let point = (time.position(minutes(elapsed)), outcome.measurement.iops());
-        all.push(point);
-        if load.is_measured(step.place.point) {
-            measured.push(point);
-        }
+    /// Returns the exhibits on how the load was judged: facts, limits, measured steps.
+    pub fn evidence(&self, id: &str) -> Vec<Exhibit> {
+        let (load, verdict) = (self.load, &self.verdict);
+        let cycle =
+            format!("{} (1 of {} steps measured)", load.cycle_time(), load.steps_per_cycle());
+        let measured = match load.measured {
+            CyclePosition::First => "the first step of a cycle",
+            CyclePosition::Last => "the last step of a cycle",
+        };
+        let steady = if verdict.steady { "yes" } else { "NO" };
+        let facts = Facts::new(format!("Between-round writes: {}", load.label)).rows([
+            Setting::method("cycle", "Cycle", cycle, Origin::Profile),
+            Setting::method("cycle-measured", "Measured", measured, Origin::Profile),
+            Setting::outcome("Steady", format!("{steady}{}", reservation_text(verdict))),
+            Setting::outcome("Measurement window", window_text(verdict)),
+        ]);
+        vec![
+            Exhibit::Facts(facts),
+            Exhibit::Table(tracking_table(&format!("{id}-steady-state"), verdict)),
+            Exhibit::Table(self.measured_table(id)),
+        ]
     }
-    Plot::lines(id, title, time.axis, Axis::new("IOPS", Scale::Linear))
-        .caption("Every step of the load, and the rounds: its measured steps.")
-        .with(Series::new("every step", Stroke::Average, all).with_id("every minute"))
-        .with(Series::new("round", Stroke::Measured, measured).with_id("measured"))
+
+    fn measured_table(&self, id: &str) -> Table {
+        let inside = |round: u32| is_in_window(&self.verdict, round);
+        let measured = |round: u32| -> Option<&Measurement> {
+            let mut steps = self.measured_steps();
+            let (_, outcome) = steps.find(|(step, _)| step.place.round == round)?;
+            Some(&outcome.measurement)
+        };
+        let track = self.load.track(&self.steps);
+        let some_outside = track.points.iter().any(|point| !inside(point.round));
+        let rows = track.points.iter().map(|point| {
+            let response = measured(point.round).and_then(|m| m.total().response_mean());
+            let remark = match (point.value, point.after_gap, inside(point.round)) {
+                (None, ..) => "no value: after a gap, or cut short",
+                (_, true, _) => "after a gap",
+                (_, _, true) => "window",
+                _ => "",
+            };
+            Row::new(
+                point.round.to_string(),
+                [
+                    TableCell::number(point.value, decimals("IOPS")),
+                    TableCell::number(response.map(Nanos::as_millis_f64), 4),
+                    TableCell::text(remark),
+                ],
+            )
+            .strong(inside(point.round) && some_outside)
+        });
+        Table::new(&format!("{id}-minutes"), "Rounds, each a measured step", "Round")
+            .columns([("IOPS", "IOPS"), ("ART ms", "ART ms"), ("window", "Window")])
+            .rows(rows)
+    }
 }
 
 /// Returns a caveat if the steady window began before the drive had been written once: a drive can
@@ -125,74 +177,9 @@ pub(crate) fn preconditioning_caveats(
 /// Returns the exhibits of the steady-state check: the window plot with this id and the evidence,
 /// or a text on why there is no window.
 pub(crate) fn check_exhibits(verdict: &Verdict, id: &str) -> Vec<Exhibit> {
-    match verdict.tracks.first() {
-        Some(track) => {
-            let mut exhibits = window_exhibits(verdict, track);
-            if let Some(Exhibit::Plot(plot)) = exhibits.first_mut() {
-                plot.id = id.to_owned();
-            }
-            exhibits
-        }
-        None => vec![no_window(&verdict.criteria)],
+    let mut exhibits = first_window(verdict);
+    if let Some(Exhibit::Plot(plot)) = exhibits.first_mut() {
+        plot.id = id.to_owned();
     }
-}
-
-/// Returns the exhibits on how the load was judged: facts, limits, measured steps.
-pub(crate) fn evidence(load: &CyclicLoad, steps: &[(&Step, &Outcome)], id: &str) -> Vec<Exhibit> {
-    let verdict = load.verdict(steps);
-    let cycle = format!("{} (1 of {} steps measured)", load.cycle_time(), load.steps_per_cycle());
-    let measured = match load.measured {
-        CyclePosition::First => "the first step of a cycle",
-        CyclePosition::Last => "the last step of a cycle",
-    };
-    let steady = if verdict.steady { "yes" } else { "NO" };
-    let facts = Facts::new(format!("Between-round writes: {}", load.label)).rows([
-        Setting::method("cycle", "Cycle", cycle, Origin::Profile),
-        Setting::method("cycle-measured", "Measured", measured, Origin::Profile),
-        Setting::outcome("Steady", format!("{steady}{}", reservation_text(&verdict))),
-        Setting::outcome("Measurement window", window_text(&verdict)),
-    ]);
-    vec![
-        Exhibit::Facts(facts),
-        Exhibit::Table(tracking_table(&format!("{id}-steady-state"), &verdict)),
-        Exhibit::Table(measured_table(load, steps, &verdict, id)),
-    ]
-}
-
-fn measured_table(
-    load: &CyclicLoad,
-    steps: &[(&Step, &Outcome)],
-    verdict: &Verdict,
-    id: &str,
-) -> Table {
-    let inside = |round: u32| is_in_window(verdict, round);
-    let measured = |round: u32| -> Option<&Measurement> {
-        steps
-            .iter()
-            .find(|(s, _)| s.place.round == round && load.is_measured(s.place.point))
-            .map(|(_, outcome)| &outcome.measurement)
-    };
-    let track = load.track(steps);
-    let some_outside = track.points.iter().any(|point| !inside(point.round));
-    let rows = track.points.iter().map(|point| {
-        let response = measured(point.round).and_then(|m| m.total().response_mean());
-        let remark = match (point.value, point.after_gap, inside(point.round)) {
-            (None, ..) => "no value: after a gap, or cut short",
-            (_, true, _) => "after a gap",
-            (_, _, true) => "window",
-            _ => "",
-        };
-        Row::new(
-            point.round.to_string(),
-            [
-                TableCell::number(point.value, decimals("IOPS")),
-                TableCell::number(response.map(Nanos::as_millis_f64), 4),
-                TableCell::text(remark),
-            ],
-        )
-        .strong(inside(point.round) && some_outside)
-    });
-    Table::new(&format!("{id}-minutes"), "Rounds, each a measured step", "Round")
-        .columns([("IOPS", "IOPS"), ("ART ms", "ART ms"), ("window", "Window")])
-        .rows(rows)
+    exhibits
 }

@@ -5,7 +5,9 @@ use crate::common::choices::RunChoices;
 use crate::common::results::LoopResults;
 use crate::common::rounds::{MixedLoop, RoundValues};
 use crate::exhibits::disclosure;
-use crate::report_notation::{count_word, decimals, joined, number, rounds_text, slug};
+use crate::report_notation::{
+    count_word, decimals, joined, number, rounds_text, slug, steady_rounds,
+};
 use std::ops::RangeInclusive;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Column, Exhibit, Facts, Origin, Page, Plot, Row, Scale, Series,
@@ -20,11 +22,9 @@ pub(crate) fn rounds_ending(record: &Record, results: &LoopResults, rounds_max: 
     if !record.has_ended() {
         return format!("The run is not finished: {rounds} rounds are complete.");
     }
-    match (results.verdict.steady, results.verdict.window) {
-        (true, Some((first, last))) => {
-            format!("Steady state in rounds {first} to {last} of {rounds}.")
-        }
-        _ => format!(
+    match steady_rounds(&results.verdict) {
+        Some(steady) => format!("Steady state in {steady} of {rounds}."),
+        None => format!(
             "Steady state NOT achieved in {rounds} rounds (at most {rounds_max} were allowed)."
         ),
     }
@@ -151,6 +151,14 @@ fn window_values(verdict: &Verdict, first: u32, last: u32) -> Table {
 /// Returns the steady-state window of one variable: plot and evidence.
 pub(crate) fn window_exhibits(verdict: &Verdict, track: &TrackVerdict) -> Vec<Exhibit> {
     vec![Exhibit::Plot(window_plot(verdict, track)), Exhibit::Facts(window_facts(verdict, track))]
+}
+
+/// Returns the steady-state window of the first variable, or the text shown without a window.
+pub(crate) fn first_window(verdict: &Verdict) -> Vec<Exhibit> {
+    match verdict.tracks.first() {
+        Some(track) => window_exhibits(verdict, track),
+        None => vec![no_window(&verdict.criteria)],
+    }
 }
 
 /// Returns the form's steady-state window plot with its five series (PTS 2.0.2; docs/methods.md).

@@ -51,7 +51,13 @@ pub(crate) struct LoopMatrix<'a> {
     pub results: &'a LoopResults,
 }
 
-impl LoopMatrix<'_> {
+impl<'a> LoopMatrix<'a> {
+    /// Creates the matrix of sizes and percentages of reads in the order of a round, descending.
+    pub fn new(sizes: &[Bytes], mixes: &[u8], results: &'a LoopResults) -> Self {
+        let sizes = sizes.iter().rev().copied().collect();
+        LoopMatrix { sizes, mixes: mixes.iter().rev().copied().collect(), results }
+    }
+
     fn value(&self, size: Bytes, mix: u8, value: &MatrixValue) -> Option<f64> {
         self.results.cell(&AccessPattern::random(size, mix)).and_then(value.value)
     }

@@ -276,25 +276,13 @@ fn time_cell(time: Option<Nanos>) -> TableCell {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::scripted::tally_of;
     use proptest::prelude::*;
     use steadfast_domain::FineHistogram;
 
-    fn tally(values: impl Iterator<Item = u64> + Clone) -> Tally {
-        let mut dense = vec![0u64; FineHistogram::LEN];
-        values.clone().for_each(|v| dense[FineHistogram::index(v)] += 1);
-        Tally {
-            ios: values.clone().count() as u64,
-            response_sum: Nanos(values.clone().sum()),
-            response_min: values.clone().min().map(Nanos),
-            response_max: Nanos(values.max().unwrap_or(0)),
-            histogram: FineHistogram::from_dense(&dense),
-            ..Tally::default()
-        }
-    }
-
     /// Two million I/Os of 100 to 199 µs and one of 50 ms.
     fn two_million() -> Tally {
-        tally((0..2_000_000).map(|n| 100_000 + n % 100 * 1000).chain([50_000_000]))
+        tally_of((0..2_000_000).map(|n| 100_000 + n % 100 * 1000).chain([50_000_000]))
     }
 
     #[test]
@@ -321,7 +309,7 @@ mod tests {
     #[test]
     fn the_confidence_curve_is_the_running_sum_of_the_bins() {
         // Two humps with nothing between them: 639 short I/Os of every 1000.
-        let humps = tally((0..100_000).map(|n| if n % 1000 < 639 { 100_000 } else { 900_000 }));
+        let humps = tally_of((0..100_000).map(|n| if n % 1000 < 639 { 100_000 } else { 900_000 }));
         let plot = confidence_plot("clp", "CLP", &humps);
         let (bins, curve) = (&plot.series[0].points, &plot.series[1]);
         assert!(curve.right);
@@ -343,7 +331,7 @@ mod tests {
     fn the_tail_ends_where_ten_ios_lie_beyond() {
         // Fifteen of two million take 50 ms: five nines lie before them.
         let quick = (0..2_000_000).map(|n| 100_000 + n % 100 * 1000);
-        let tally = tally(quick.chain([50_000_000; 15]));
+        let tally = tally_of(quick.chain([50_000_000; 15]));
         let plot = tail_plot("tail", "Tail", &[("W", &tally)]);
         let points = &plot.series[0].points;
         let five_nines = tally.percentile(0.99999).unwrap().as_millis_f64();
@@ -366,7 +354,7 @@ mod tests {
             values in prop::collection::vec((1_000u64..100_000_000, 1u64..3_000), 1..41),
         ) {
             let all = values.iter().flat_map(|(ns, count)| std::iter::repeat_n(*ns, *count as usize));
-            let tally = tally(all);
+            let tally = tally_of(all);
             let total = tally.histogram.total() as f64;
             let plot = confidence_plot("clp", "CLP", &tally);
             let (bins, curve) = (&plot.series[0].points, &plot.series[1].points);
@@ -413,7 +401,7 @@ mod tests {
 
     #[test]
     fn few_or_no_ios_invent_nothing() {
-        let few = tally((0..50).map(|n| 1_000 + n));
+        let few = tally_of((0..50).map(|n| 1_000 + n));
         let table = percentile_table("p", "P", &[("W", &few)]);
         let cell =
             |head: &str| table.rows.iter().find(|r| r.head == head).unwrap().cells[0].clone();

@@ -9,6 +9,7 @@ use crate::common::results::LoopResults;
 use crate::common::rounds::MixedLoop;
 use crate::pts::method::TWENTY_TEN;
 use crate::report_notation::{decimals, distinct, joined, mix_name, number, slug};
+use std::collections::BTreeSet;
 use steadfast_domain::findings::{
     Axis, Cell, Column, Exhibit, Facts, Page, Plot, PlotKind, Row, Scale, Series, Setting, Stroke,
     Table,
@@ -69,22 +70,26 @@ pub(crate) struct TkperfTest {
 }
 
 impl TkperfTest {
-    /// Returns the block sizes in the order of a round.
-    fn sizes(&self) -> Vec<Bytes> {
-        distinct(self.points.iter().map(|point| point.pattern.size))
+    /// Returns the block sizes, ascending.
+    fn sizes(&self) -> BTreeSet<Bytes> {
+        self.points.iter().map(|point| point.pattern.size).collect()
     }
     /// Returns the mixes in the order of a round.
     fn mixes(&self) -> Vec<u8> {
         distinct(self.points.iter().map(|point| point.pattern.read_percent))
     }
     fn point(&self, mix: u8, size: Bytes) -> Option<&TkperfPoint> {
-        let mut points = self.points.iter().filter(|point| point.pattern.size == size);
-        points.find(|point| point.pattern.read_percent == mix)
+        point_of(&self.points, mix, size)
     }
     /// Returns the ID of an exhibit of the test.
     fn exhibit_id(&self, suffix: &str) -> String {
         format!("tkperf-{}-{suffix}", self.id)
     }
+}
+
+/// Returns the point with this percentage of reads and block size.
+pub(crate) fn point_of(points: &[TkperfPoint], mix: u8, size: Bytes) -> Option<&TkperfPoint> {
+    points.iter().find(|point| point.pattern.size == size && point.pattern.read_percent == mix)
 }
 
 pub(crate) fn shown(mixed_loop: &MixedLoop, results: &LoopResults) -> Vec<TkperfPoint> {
@@ -226,8 +231,7 @@ fn convergence(content: &TkperfTest, direction: &str, mixes: &[u8]) -> Plot {
 
 /// Plots the means of the window by block size, with one line per mix.
 fn matrix_lines(content: &TkperfTest) -> Plot {
-    let mut sizes = content.sizes();
-    sizes.sort();
+    let sizes = content.sizes();
     let series = content.mixes().into_iter().map(|mix| {
         let mean = |size: &Bytes| content.point(mix, *size).and_then(|point| point.mean);
         let points = sizes.iter().map(|size| (size.as_kib(), mean(size))).collect();
@@ -257,8 +261,7 @@ fn matrix_columns(
     title: &str,
     value: impl Fn(&TkperfPoint) -> Option<f64>,
 ) -> Plot {
-    let mut sizes = content.sizes();
-    sizes.sort();
+    let sizes = content.sizes();
     let names = sizes.iter().map(|size| size_name(*size)).collect();
     let series = content.mixes().into_iter().map(|mix| {
         let of_size = |size: &Bytes| content.point(mix, *size).and_then(&value);
@@ -282,8 +285,7 @@ fn matrix_table(
     decimals: u8,
     value: impl Fn(&TkperfPoint) -> Option<f64>,
 ) -> Table {
-    let mut sizes = content.sizes();
-    sizes.sort();
+    let sizes = content.sizes();
     let rows = sizes.iter().map(|size| {
         let of_mix = |mix: &u8| content.point(*mix, *size).and_then(&value);
         Row::new(size_name(*size), mixes.iter().map(|mix| Cell::number(of_mix(mix), decimals)))
@@ -296,7 +298,8 @@ fn matrix_table(
 
 /// Returns the table of reads and writes in MB/s and MiB/s.
 fn rates_table(content: &TkperfTest) -> Table {
-    let rows = content.sizes().into_iter().map(|size| {
+    let sizes = distinct(content.points.iter().map(|point| point.pattern.size));
+    let rows = sizes.into_iter().map(|size| {
         let mean = |mix: u8| content.point(mix, size).and_then(|point| point.mean);
         let mib = |mb: Option<f64>| mb.map(|mb| mb * 1e6 / MIB);
         let rates = [mean(100), mean(0), mib(mean(100)), mib(mean(0))];

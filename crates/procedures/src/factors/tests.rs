@@ -3,15 +3,15 @@ use super::rules::{AlignmentFinding, ThermalFinding};
 use super::setup::{Factor, SUSTAINED};
 use super::*;
 use crate::testing::scripted::{
-    ScriptedBench, assert_unfinished_wherever_it_ends, phases, record, requested, scripted, set,
-    settings_of, steps,
+    ScriptedBench, assert_unfinished_wherever_it_ends, figure_ids, phase_steps, phases, requested,
+    scripted, set, settings_of, steps,
 };
 use steadfast_domain::measurement::LogDelta;
 use steadfast_domain::{
     Bytes, EndState, Halt, Measurement, Nanos, Op, PurgeMethod, Settings, Step,
 };
 
-fn build(change: impl FnOnce(&mut Settings)) -> Result<Factors, crate::ProcedureError> {
+fn build(change: impl FnOnce(&mut Settings)) -> Factors {
     requested(&settings_of(NAME, change), Factors::new)
 }
 
@@ -36,8 +36,7 @@ fn iops(step: &Step) -> f64 {
 }
 
 fn conducted(test: &Factors, bench: &mut ScriptedBench<fn(&Step) -> f64>) -> Record {
-    test.conduct(bench).unwrap();
-    record(&test.setup.settings, bench.entries.clone())
+    bench.recorded(test, &test.setup.settings)
 }
 
 fn bench() -> ScriptedBench<fn(&Step) -> f64> {
@@ -46,7 +45,7 @@ fn bench() -> ScriptedBench<fn(&Step) -> f64> {
 
 #[test]
 fn every_sweep_has_its_levels_in_every_round() {
-    let test = build(|_| ()).unwrap();
+    let test = build(|_| ());
     let mut bench = bench();
     let record = conducted(&test, &mut bench);
     let phases = phases(&record.entries);
@@ -61,7 +60,7 @@ fn every_sweep_has_its_levels_in_every_round() {
         expected.extend([fill.as_str(), overwrite, "used"]);
     }
     assert_eq!(phases, expected);
-    let count = |phase: &str| phases_of(&bench, phase);
+    let count = |phase: &str| phase_steps(&bench.entries, phase).len();
     let counts = ["entropy-fresh", "alignment", "random", "pattern", "used"].map(count);
     assert_eq!(counts, [9, 18, 15, 24, 18]);
     for step in steps(&bench.entries) {
@@ -78,13 +77,9 @@ fn every_sweep_has_its_levels_in_every_round() {
     }
 }
 
-fn phases_of(bench: &ScriptedBench<fn(&Step) -> f64>, phase: &str) -> usize {
-    steps(&bench.entries).iter().filter(|step| step.place.phase == phase).count()
-}
-
 #[test]
 fn what_a_drive_hides_is_found() {
-    let test = build(|_| ()).unwrap();
+    let test = build(|_| ());
     let record = conducted(&test, &mut bench());
     let results = FactorsResults::new(&test, &record);
     assert_eq!(results.alignment(), Some(AlignmentFinding::Unit(3)));
@@ -107,9 +102,8 @@ fn what_a_drive_hides_is_found() {
     assert_eq!((unit.value, unit.digits), (Some(16.0), 2));
     let has_sentence = |factor: &&Factor| results.sentence(**factor).is_some();
     assert_eq!(Factor::ALL.iter().filter(has_sentence).count(), 6, "two sweeps share a sentence");
-    let ids: Vec<&str> = findings.front.figures.iter().map(|figure| figure.id.as_str()).collect();
     assert_eq!(
-        ids,
+        figure_ids(&findings),
         [
             "indirection-unit", "entropy-fresh-ratio", "entropy-ratio", "random-ratio",
             "used-ratio", "life-throttle", "throttled-steps",
@@ -119,21 +113,23 @@ fn what_a_drive_hides_is_found() {
 
 #[test]
 fn a_thermal_throttle_is_told_by_the_counters_of_the_drive() {
-    let throttles = |step: &Step, measurement: &mut Measurement| {
-        let late = step.place.phase == SUSTAINED && step.place.point > 5;
-        if late {
-            measurement.elapsed = Nanos(measurement.elapsed.0 * 2);
-        }
-        measurement.sensed.log =
-            Some(LogDelta { throttle_seconds: Some(u64::from(late) * 60), ..LogDelta::default() });
-    };
-    let of_any_cause = |step: &Step, measurement: &mut Measurement| {
+    /// Makes late steps twice as long; returns true for one of them.
+    fn slowed(step: &Step, measurement: &mut Measurement) -> bool {
         let late = step.place.phase == SUSTAINED && step.place.point > 5;
         measurement.elapsed = Nanos(measurement.elapsed.0 * (1 + u64::from(late)));
-        measurement.sensed.log =
-            Some(LogDelta { throttle_events: Some(u64::from(late)), ..LogDelta::default() });
+        late
+    }
+    let throttles = |step: &Step, measurement: &mut Measurement| {
+        let seconds = u64::from(slowed(step, measurement)) * 60;
+        let log = LogDelta { throttle_seconds: Some(seconds), ..LogDelta::default() };
+        measurement.sensed.log = Some(log);
     };
-    let test = build(set("factors", "pattern")).unwrap();
+    let of_any_cause = |step: &Step, measurement: &mut Measurement| {
+        let events = u64::from(slowed(step, measurement));
+        let log = LogDelta { throttle_events: Some(events), ..LogDelta::default() };
+        measurement.sensed.log = Some(log);
+    };
+    let test = build(set("factors", "pattern"));
     let mut bench = bench();
     bench.retouch = throttles;
     let record = conducted(&test, &mut bench);
@@ -151,7 +147,7 @@ fn a_thermal_throttle_is_told_by_the_counters_of_the_drive() {
 /// A purge that did nothing leaves no unwritten blocks.
 #[test]
 fn a_device_that_was_not_purged_is_refused() {
-    let test = build(set("factors", "used")).unwrap();
+    let test = build(set("factors", "used"));
     let mut bench = bench();
     bench.purge = PurgeMethod::Nothing;
     assert!(matches!(test.conduct(&mut bench), Err(Halt::Refused(_))));
@@ -160,7 +156,7 @@ fn a_device_that_was_not_purged_is_refused() {
 
 #[test]
 fn a_step_after_a_gap_is_void_and_one_round_is_no_rate() {
-    let test = build(set("factors", "alignment")).unwrap();
+    let test = build(set("factors", "alignment"));
     let mut bench = bench();
     bench.gap_before = vec![("alignment", 2, 4), ("alignment", 1, 5), ("alignment", 3, 5)];
     let record = conducted(&test, &mut bench);
@@ -176,8 +172,7 @@ fn a_record_that_ends_anywhere_shows_what_it_has() {
     let test = build(|settings| {
         settings.set("used", "100,50");
         settings.set("rounds", "2");
-    })
-    .unwrap();
+    });
     let whole = conducted(&test, &mut bench());
     assert_unfinished_wherever_it_ends(&test, &whole);
 }

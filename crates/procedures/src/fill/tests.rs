@@ -1,17 +1,17 @@
 use super::results::FillResults;
 use super::*;
 use crate::testing::scripted::{
-    ScriptedBench, assert_unfinished_wherever_it_ends, purges, record, requested, retouched, set,
-    settings_of, steps,
+    ScriptedBench, assert_unfinished_wherever_it_ends, figure, figure_ids, idle_times, purges,
+    requested, retouched, set, settings_of, steps,
 };
 use steadfast_domain::device_log::{LatencyBuckets, LogDelta};
 use steadfast_domain::measurement::{Interval, IntervalTally};
 use steadfast_domain::{
-    Bytes, CoarseHistogram, EndState, JournalEntry, Measurement, Nanos, Op, PurgeChoice,
-    PurgeMethod, Settings, Step, ValueRange,
+    Bytes, CoarseHistogram, EndState, Measurement, Nanos, Op, PurgeChoice, PurgeMethod, Settings,
+    Step, ValueRange,
 };
 
-fn build(change: impl FnOnce(&mut Settings)) -> Result<DriveFill, crate::ProcedureError> {
+fn build(change: impl FnOnce(&mut Settings)) -> DriveFill {
     requested(&settings_of("fill", change), DriveFill::new)
 }
 
@@ -68,9 +68,8 @@ fn cached(step: &Step, measurement: &mut Measurement) {
 }
 
 fn conducted(bench: &mut ScriptedBench<impl FnMut(&Step) -> f64>) -> (DriveFill, Record) {
-    let test = build(|_| ()).unwrap();
-    test.conduct(bench).unwrap();
-    let record = record(&test.setup.settings, bench.entries.clone());
+    let test = build(|_| ());
+    let record = bench.recorded(&test, &test.setup.settings);
     (test, record)
 }
 
@@ -91,14 +90,8 @@ fn every_level_has_its_purge_its_rest_its_idle_times_and_its_reads() {
     assert_eq!(all[..7], LEVEL_0);
     assert_eq!((all[7].as_str(), all[8].as_str(), all.len()), ("load-50", "fill-50", 7 + 8 + 8));
     assert_eq!(purges(&bench.entries), 3);
-    let entries = bench.entries.iter();
-    let idle: u64 = entries
-        .map(|entry| match entry {
-            JournalEntry::Idled(time) => time.0 / 1_000_000_000,
-            _ => 0,
-        })
-        .sum();
-    assert_eq!(idle, 3 * (30 + 120 + 600 + 1800) + 2 * 1800);
+    let idle: u64 = idle_times(&bench.entries).iter().map(|time| time.0).sum();
+    assert_eq!(Nanos(idle), Nanos::from_secs(3 * (30 + 120 + 600 + 1800) + 2 * 1800));
     for step in steps(&bench.entries) {
         let stimulus = step.load.stimulus().unwrap();
         assert_eq!(step.interval, Some(Nanos::from_millis(500)));
@@ -137,14 +130,8 @@ fn the_cliff_its_amount_and_what_returns_are_found() {
     close(results.levels[0].after_idle[2].returned_gb(), 0.2);
     let findings = test.study(&record);
     assert_eq!(findings.end, EndState::Complete);
-    let figures: Vec<(&str, f64)> = findings
-        .front
-        .figures
-        .iter()
-        .map(|figure| (figure.id.as_str(), figure.value.unwrap()))
-        .collect();
-    assert_eq!(figures[5].0, "back-after-30s");
-    assert!((figures[5].1 - 0.06).abs() < 1e-4);
+    assert_eq!(figure_ids(&findings)[5], "back-after-30s");
+    assert!((figure(&findings, "back-after-30s").unwrap() - 0.06).abs() < 1e-4);
     assert!(
         findings.ending.starts_with("Empty: full speed 20.0 MB/s for 0.20 GB, then 5.00 MB/s;")
     );
@@ -266,7 +253,7 @@ fn what_returned_in_a_gap_inside_the_writes_is_used_up_before_the_idle_time_is_r
 
 #[test]
 fn what_is_too_little_to_time_is_not_read() {
-    let test = build(|_| ()).unwrap();
+    let test = build(|_| ());
     let reads = |returned: Option<f64>| {
         test.reads(test.levels[0], LastWrites { returned, ..LastWrites::default() }).len()
     };
@@ -276,7 +263,7 @@ fn what_is_too_little_to_time_is_not_read() {
 #[test]
 fn a_drive_that_is_not_purged_is_not_called_empty() {
     let purge = PurgeChoice::Method(PurgeMethod::Nothing);
-    let test = build(|settings| settings.purge = purge).unwrap();
+    let test = build(|settings| settings.purge = purge);
     let findings = retouched(cached).studied(&test, &test.setup.settings);
     assert!(findings.ending.starts_with("Not purged: full speed"), "{}", findings.ending);
 }
@@ -289,7 +276,7 @@ fn a_record_that_ends_anywhere_shows_what_it_has() {
 
 #[test]
 fn random_writes_are_not_read_back() {
-    let test = build(set("pattern", "RND 4K W")).unwrap();
+    let test = build(set("pattern", "RND 4K W"));
     let mut bench = retouched(cached);
     let record = bench.recorded(&test, &test.setup.settings);
     assert!(phases(&record).iter().all(|phase| !phase.starts_with("read-")));

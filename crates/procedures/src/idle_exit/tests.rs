@@ -2,11 +2,12 @@ use super::results::{IdleExitResults, standard_error_ms};
 use super::*;
 use crate::testing::scripted::{
     ScriptedBench, assert_unfinished_wherever_it_ends, requested, scripted, settings_of, steps,
+    tally_of,
 };
 use steadfast_domain::stimulus::Pace;
-use steadfast_domain::{Bytes, Conditions, EndState, FineHistogram, Nanos, Settings, Step, Tally};
+use steadfast_domain::{Bytes, Conditions, EndState, Nanos, Settings, Step};
 
-fn build(change: impl FnOnce(&mut Settings)) -> Result<IdleExit, crate::ProcedureError> {
+fn build(change: impl FnOnce(&mut Settings)) -> IdleExit {
     requested(&settings_of("idle-exit", change), IdleExit::new)
 }
 
@@ -19,21 +20,11 @@ fn idle_of(step: &Step) -> Option<Nanos> {
 
 #[test]
 fn the_spread_of_a_few_responses_bounds_what_their_mean_can_show() {
-    let tally = |responses: &[u64]| {
-        let mut dense = vec![0u64; FineHistogram::LEN];
-        responses.iter().for_each(|response| dense[FineHistogram::index(*response)] += 1);
-        Tally {
-            ios: responses.len() as u64,
-            response_sum: Nanos(responses.iter().sum()),
-            histogram: FineHistogram::from_dense(&dense),
-            ..Tally::default()
-        }
-    };
     // Variance 1 ms² over three I/Os.
-    let error = standard_error_ms(&tally(&[1_000_000, 2_000_000, 3_000_000])).unwrap();
+    let error = standard_error_ms(&tally_of([1_000_000, 2_000_000, 3_000_000])).unwrap();
     assert!((error - (1.0f64 / 3.0).sqrt()).abs() < 0.01, "{error}");
-    assert_eq!(standard_error_ms(&tally(&[1_000_000])), None);
-    assert_eq!(standard_error_ms(&tally(&[])), None);
+    assert_eq!(standard_error_ms(&tally_of([1_000_000])), None);
+    assert_eq!(standard_error_ms(&tally_of([])), None);
 }
 
 /// A drive that answers in 100 us, 1 ms later after 100 ms, and 30 ms later after 10 s.
@@ -54,7 +45,7 @@ fn bench(response: fn(&Step) -> Option<Nanos>) -> ScriptedBench<impl FnMut(&Step
 
 #[test]
 fn every_idle_time_has_its_ios_between_two_baselines() {
-    let test = build(|_| ()).unwrap();
+    let test = build(|_| ());
     let mut bench = bench(sleepy);
     test.conduct(&mut bench).unwrap();
     let steps = steps(&bench.entries);
@@ -73,7 +64,7 @@ fn every_idle_time_has_its_ios_between_two_baselines() {
 
 #[test]
 fn the_states_their_thresholds_and_latencies_are_found() {
-    let test = build(|_| ()).unwrap();
+    let test = build(|_| ());
     let record = bench(sleepy).recorded(&test, &test.setup.settings);
     let results = IdleExitResults::new(&test, &record);
     let states: Vec<(Option<Nanos>, Nanos, f64)> = results
@@ -93,7 +84,7 @@ fn the_states_their_thresholds_and_latencies_are_found() {
 
 #[test]
 fn a_drive_that_never_sleeps_has_no_state() {
-    let test = build(|_| ()).unwrap();
+    let test = build(|_| ());
     let findings = bench(|_| Some(Nanos(100_000))).studied(&test, &test.setup.settings);
     assert_eq!(
         findings.ending,
@@ -103,7 +94,7 @@ fn a_drive_that_never_sleeps_has_no_state() {
 
 #[test]
 fn a_record_that_ends_anywhere_shows_what_it_has() {
-    let test = build(|_| ()).unwrap();
+    let test = build(|_| ());
     let whole = bench(sleepy).recorded(&test, &test.setup.settings);
     assert_unfinished_wherever_it_ends(&test, &whole);
 }
@@ -115,8 +106,7 @@ fn power_management_is_set_as_requested() {
     let test = build(|settings| {
         settings.set("link-power", "min_power");
         settings.set("apst", "off");
-    })
-    .unwrap();
+    });
     let wanted = test.conditions();
     assert_eq!(wanted.link_power.as_deref(), Some("min_power"));
     assert_eq!(wanted.power_state_changes, Some(false));
@@ -126,7 +116,7 @@ fn power_management_is_set_as_requested() {
     let link = Conditions { link_power: wanted.link_power.clone(), ..Conditions::default() };
     assert!(lacks(link).contains("pm_qos_latency_tolerance_us"));
     assert!(test.changed_text().unwrap().contains("min_power"));
-    let unchanged = build(|_| ()).unwrap();
+    let unchanged = build(|_| ());
     assert_eq!(unchanged.conditions().link_power, None);
     assert_eq!((unchanged.refusal(&Conditions::default()), unchanged.changed_text()), (None, None));
 }

@@ -6,7 +6,7 @@ use super::search::{PRECISION, SearchResult};
 use super::setup::{HIGHEST_PERCENTILE, LoadCurve, POINT_TIME, POINT_TIME_MAX, is_above};
 use crate::common::attempts::measurements;
 use crate::common::metrics::MeasuredPoint;
-use crate::exhibits::cyclic_load::{convergence_plot, fresh_caveat, steps_plot};
+use crate::exhibits::cyclic_load::fresh_caveat;
 use crate::exhibits::disclosure::{self, ReportForm, SettingRows, form_demand};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
@@ -56,7 +56,7 @@ impl ProcedureReport for LoadCurve {
         ReportEntry::Chapter("Closed-Loop Maximum"),
         ReportEntry::Plot(|run| {
             let title = format!("Closed loop - {}", run.test.maximum.label);
-            convergence_plot(&run.test.maximum, &run.results.closed_loop.steps, "maximum", &title)
+            run.results.closed_loop.convergence_plot("maximum", &title)
         }),
         ReportEntry::Several(|run| run.results.closed_loop.check_and_evidence("maximum")),
         ReportEntry::Chapter("Response Times by Rate"),
@@ -485,8 +485,7 @@ fn definitions(_: &LoadCurveRun<'_>) -> String {
 fn steady_exhibits(run: &LoadCurveRun<'_>) -> Vec<Exhibit> {
     let Some(judged) = &run.results.preconditioning else { return Vec::new() };
     let title = format!("Every step - {}", judged.load.label);
-    let plot = steps_plot(judged.load, &judged.steps, "steady-time", &title);
-    let mut exhibits = vec![Exhibit::Plot(plot)];
+    let mut exhibits = vec![Exhibit::Plot(judged.steps_plot("steady-time", &title))];
     exhibits.extend(judged.check_and_evidence("steady"));
     exhibits
 }

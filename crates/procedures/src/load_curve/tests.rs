@@ -1,7 +1,7 @@
 use super::*;
 use crate::testing::scripted::{
-    assert_unfinished_wherever_it_ends, build, figure, phases, record, refusal, scripted,
-    settings_of, steps,
+    assert_unfinished_wherever_it_ends, build, caveat_ids, figure, phase_steps, phases, record,
+    refusal, scripted, settings_of, steps, weights,
 };
 use crate::testing::workload;
 use steadfast_domain::findings::{Cell, Row};
@@ -46,21 +46,19 @@ fn conducted(settings: &Settings) -> (Findings, Vec<JournalEntry>) {
     let test = build(settings);
     let mut bench = scripted(keeps_up_to_the_maximum);
     bench.retouch = with_a_queue;
-    test.conduct(&mut bench).unwrap();
-    (test.study(&record(settings, bench.entries.clone())), bench.entries)
+    (bench.studied(&*test, settings), bench.entries)
 }
 
 fn rates(entries: &[JournalEntry], phase: &str) -> Vec<f64> {
-    let all = steps(entries).into_iter().filter(|step| step.place.phase == phase);
-    all.map(|step| step.load.stimulus().unwrap().pace.offered_iops().unwrap()).collect()
+    let steps = phase_steps(entries, phase).into_iter();
+    steps.map(|step| step.load.stimulus().unwrap().pace.offered_iops().unwrap()).collect()
 }
 
 #[test]
 fn the_closed_loop_comes_first_and_every_rate_is_a_part_of_its_maximum() {
     let (findings, entries) = conducted(&settings(|_| ()));
     assert_eq!(phases(&entries), ["wipc", "steady-state", "maximum", "curve"]);
-    let steady = steps(&entries).into_iter().find(|s| s.place.phase == "steady-state").unwrap();
-    let stimulus = steady.load.stimulus().unwrap();
+    let stimulus = phase_steps(&entries, "steady-state")[0].load.stimulus().unwrap();
     assert_eq!(
         (stimulus.streams[0].op, stimulus.pace.clone()),
         (Op::Write, Pace::Closed),
@@ -68,7 +66,7 @@ fn the_closed_loop_comes_first_and_every_rate_is_a_part_of_its_maximum() {
     );
     let percents = [5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 98.0, 102.0];
     assert_eq!(rates(&entries, "curve"), percents.map(|percent| percent * 100.0));
-    for step in steps(&entries).into_iter().filter(|s| s.place.phase == "curve") {
+    for step in phase_steps(&entries, "curve") {
         let stimulus = step.load.stimulus().unwrap();
         assert_eq!(stimulus.streams[0].op, Op::Read);
         assert_eq!(stimulus.ramp, Nanos::from_secs(5));
@@ -160,7 +158,7 @@ fn a_gap_repeats_the_rate_before_which_it_lies() {
     let mut bench = scripted(keeps_up_to_the_maximum);
     bench.retouch = with_a_queue;
     bench.gap_before = vec![("curve", 0, 3), ("slo-search", 0, 1)];
-    test.conduct(&mut bench).unwrap();
+    let findings = bench.studied(&*test, &settings);
     assert_eq!(
         phases(&bench.entries)[3..],
         [
@@ -168,10 +166,9 @@ fn a_gap_repeats_the_rate_before_which_it_lies() {
             "slo-search"
         ]
     );
-    let findings = test.study(&record(&settings, bench.entries));
     let whole = conducted(&settings).0;
     assert_eq!(findings.front.figures, whole.front.figures);
-    assert_eq!(findings.caveats.iter().filter(|c| c.id == "gap").count(), 2);
+    assert_eq!(caveat_ids(&findings).iter().filter(|id| **id == "gap").count(), 2);
 }
 
 #[test]
@@ -203,32 +200,8 @@ fn a_captured_workload_is_applied_by_its_weights() {
     let (findings, entries) = conducted(&workload::settings(NAME));
     assert_eq!(findings.title, "Load Curve shop");
     for step in steps(&entries).into_iter().filter(|s| s.place.phase != "wipc") {
-        let weights: Vec<u32> =
-            step.load.stimulus().unwrap().streams.iter().map(|s| s.weight).collect();
-        assert_eq!(weights, [5000, 3000, 2000], "{}", step.place);
+        assert_eq!(weights(step), [5000, 3000, 2000], "{}", step.place);
     }
-}
-
-#[test]
-fn rates_and_service_levels_are_refused_where_they_have_no_use() {
-    let offered = steadfast_domain::rate::OfferedLoad {
-        rate: "20000".parse().unwrap(),
-        arrivals: Default::default(),
-    };
-    for (name, reason) in [
-        (NAME, "--set points="),
-        ("iops", "wsat, composite, multi-wsat"),
-        ("sequence", "wsat, composite, multi-wsat"),
-    ] {
-        let mut settings = workload::settings(name);
-        settings.sequence = Some(Box::new(crate::testing::sequence::sequence()));
-        settings.rate = Some(offered);
-        let why = refusal(&settings);
-        assert!(why.contains(reason), "{why}");
-    }
-    let mut wsat = Settings::new("wsat", 1);
-    wsat.slo = Some("p99=1ms".parse().unwrap());
-    assert!(refusal(&wsat).contains("run load-curve"));
 }
 
 /// The chosen rate paces the saturation and the histogram, but nothing that prepares.
@@ -242,14 +215,14 @@ fn a_rate_paces_what_is_measured_and_is_disclosed() {
         arrivals: steadfast_domain::rate::Arrivals::Fixed,
     });
     let test = build(&settings);
-    let bench = scripted(|_| 1_000.0).conducted(&*test);
+    let mut bench = scripted(|_| 1_000.0);
+    let findings = bench.studied(&*test, &settings);
     for step in steps(&bench.entries) {
         let offered = step.load.stimulus().unwrap().pace.offered_iops();
         let expected = (step.place.phase != "wipc").then_some(2_000.0);
         assert_eq!(offered, expected, "{}", step.place);
         assert_eq!(step.place.label.contains("at 2000 IOPS"), expected.is_some(), "{}", step.place);
     }
-    let findings = test.study(&record(&settings, bench.entries));
     let text = |id: &str| findings.caveat(id).unwrap().text.clone();
     assert!(text("offered-rate").contains("2000 IOPS, evenly spaced"));
     assert!(text("rate-missed").contains("could not keep up with 2000 IOPS"));

@@ -12,6 +12,7 @@ use crate::common::rounds::check_no_rounds;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::method;
+use crate::report_notation::distinct;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::random_bits::mix64;
 use steadfast_domain::rate::{Arrivals, OfferedRate};
@@ -417,12 +418,8 @@ impl Neighbors {
     }
 
     pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
-        let mut measured_phases: Vec<String> = Vec::new();
-        for (step, _) in record.steps().filter(|(step, _)| !step.groups.is_empty()) {
-            if !measured_phases.contains(&step.place.phase) {
-                measured_phases.push(step.place.phase.clone());
-            }
-        }
+        let grouped = record.steps().filter(|(step, _)| !step.groups.is_empty());
+        let measured_phases = distinct(grouped.map(|(step, _)| step.place.phase.clone()));
         RunChoices {
             demands: vec![self.demand],
             ending: format!("after {} cycles of each offender and control", self.cycles),

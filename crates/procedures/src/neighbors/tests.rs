@@ -3,13 +3,14 @@ use super::results::NeighborsResults;
 use super::setup::{OFF, ON};
 use super::*;
 use crate::testing::scripted::{
-    ScriptedBench, broken_record, purges, record, requested, scripted, steps,
+    ScriptedBench, broken_record, figure_ids, first_of_phase, phase_steps, purges, record,
+    requested, scripted, steps,
 };
 use steadfast_domain::{
     Bytes, EndState, GroupLimits, JournalEntry, LoadGroup, Measurement, Nanos, Op, Settings, Step,
 };
 
-fn build(pairs: &[&str]) -> Result<Neighbors, crate::ProcedureError> {
+fn build(pairs: &[&str]) -> Neighbors {
     let mut settings = Settings::new("neighbors", 7);
     for pair in pairs {
         let (name, value) = pair.split_once('=').unwrap();
@@ -64,7 +65,7 @@ const SHORT: &[&str] = &["offenders=SEQ 128K W", "cycles=2"];
 
 #[test]
 fn each_offender_is_measured_alone_and_in_cycles_under_each_control_that_is_there() {
-    let test = build(SHORT).unwrap();
+    let test = build(SHORT);
     let mut bench = bench();
     test.conduct(&mut bench).unwrap();
     let all = steps(&bench.entries);
@@ -102,7 +103,7 @@ fn each_offender_is_measured_alone_and_in_cycles_under_each_control_that_is_ther
 
 #[test]
 fn isolation_and_utilization_are_quotients_of_what_was_measured() {
-    let test = build(SHORT).unwrap();
+    let test = build(SHORT);
     let mut bench = bench();
     let record = bench.recorded(&test, &test.setup.settings);
     let results = NeighborsResults::new(&test, &record);
@@ -128,15 +129,14 @@ fn isolation_and_utilization_are_quotients_of_what_was_measured() {
     assert_eq!(why, [None, None, Some("there is no scheduler bfq"), none, none]);
     let findings = test.study(&record);
     assert_eq!(findings.end, EndState::Complete);
-    let ids: Vec<&str> = findings.front.figures.iter().map(|figure| figure.id.as_str()).collect();
     let expected = ["isolation-none", "isolation-io-max", "utilization-none", "utilization-io-max"];
-    assert_eq!(ids, expected);
+    assert_eq!(figure_ids(&findings), expected);
 }
 
 #[test]
 fn a_control_that_was_named_must_be_there() {
     let mut bench = bench();
-    let named = build(&["controls=io.bfq.weight"]).unwrap().conduct(&mut bench).unwrap_err();
+    let named = build(&["controls=io.bfq.weight"]).conduct(&mut bench).unwrap_err();
     assert!(named.to_string().contains("io.bfq.weight is unavailable"), "{named}");
     let mut bench = self::bench();
     bench.settle = |wanted| Conditions {
@@ -144,7 +144,7 @@ fn a_control_that_was_named_must_be_there() {
         unmet: vec!["the kernel has none".into()],
         ..wanted.clone()
     };
-    let none = build(&[]).unwrap().conduct(&mut bench).unwrap_err();
+    let none = build(&[]).conduct(&mut bench).unwrap_err();
     assert!(none.to_string().contains("needs control groups"), "{none}");
     assert!(steps(&bench.entries).is_empty(), "nothing was written");
     assert_eq!(purges(&bench.entries), 0);
@@ -164,22 +164,20 @@ fn a_control_that_is_lost_halts_the_run() {
         }
         got
     };
-    let lost = build(SHORT).unwrap().conduct(&mut bench).unwrap_err();
+    let lost = build(SHORT).conduct(&mut bench).unwrap_err();
     assert!(lost.to_string().contains("io.max is no longer in effect: io.max is gone"), "{lost}");
-    assert!(!steps(&bench.entries).iter().any(|step| step.place.phase == "io-max-1"));
+    assert!(phase_steps(&bench.entries, "io-max-1").is_empty());
 }
 
 /// A resumed run that finds its control gone: the steps after it do not count.
 #[test]
 fn steps_without_their_control_do_not_count() {
-    let test = build(SHORT).unwrap();
+    let test = build(SHORT);
     let mut bench = bench();
     test.conduct(&mut bench).unwrap();
-    let first = bench.entries.iter().position(
-        |entry| matches!(entry, JournalEntry::Applied { step, .. } if step.place.phase == "io-max-1"),
-    );
+    let first = first_of_phase(&bench.entries, "io-max-1");
     let got = Conditions { io_control: None, ..Conditions::default() };
-    bench.entries.insert(first.unwrap() + 2, JournalEntry::Resettled { got, when: None });
+    bench.entries.insert(first + 2, JournalEntry::Resettled { got, when: None });
     let record = record(&test.setup.settings, bench.entries);
     let results = NeighborsResults::new(&test, &record);
     let lengths: Vec<usize> =
@@ -195,13 +193,13 @@ fn a_victim_without_any_io_has_no_rate() {
             measurement.streams.clear();
         }
     };
-    let none = build(SHORT).unwrap().conduct(&mut bench).unwrap_err();
+    let none = build(SHORT).conduct(&mut bench).unwrap_err();
     assert!(none.to_string().contains("completed no I/O"), "{none}");
 }
 
 #[test]
 fn the_range_of_discards_is_written_before_each_use() {
-    let test = build(&["offenders=discards", "cycles=1", "controls=io.max", "rate=500"]).unwrap();
+    let test = build(&["offenders=discards", "cycles=1", "controls=io.max", "rate=500"]);
     let mut bench = bench();
     test.conduct(&mut bench).unwrap();
     let phases: Vec<&str> = steps(&bench.entries)
@@ -214,9 +212,7 @@ fn the_range_of_discards_is_written_before_each_use() {
         "io-max-1", "io-max-1",
     ];
     assert_eq!(phases, expected);
-    let all = steps(&bench.entries);
-    let fill = all.iter().find(|step| step.place.phase == "fill-none-1").unwrap();
-    let fill = fill.load.stimulus().unwrap();
+    let fill = phase_steps(&bench.entries, "fill-none-1")[0].load.stimulus().unwrap();
     assert_eq!(
         (fill.active_range.start, fill.until.bytes),
         (Bytes::mib(512), Some(Bytes::mib(512)))
@@ -228,20 +224,18 @@ fn the_range_of_discards_is_written_before_each_use() {
 
 #[test]
 fn a_mix_is_limited_in_each_direction_by_its_share() {
-    let test = build(&["offenders=RND 64K RW70"]).unwrap();
+    let test = build(&["offenders=RND 64K RW70"]);
     let limits = test.offenders[0].limits(10e6);
     assert_eq!((limits.read_bytes, limits.write_bytes), (Some(7_000_000), Some(3_000_000)));
 }
 
 #[test]
 fn a_run_that_broke_off_has_no_result_of_what_it_did_not_measure() {
-    let test = build(SHORT).unwrap();
+    let test = build(SHORT);
     let mut bench = bench();
     test.conduct(&mut bench).unwrap();
-    let first = bench.entries.iter().position(
-        |entry| matches!(entry, JournalEntry::Applied { step, .. } if step.place.point == ON),
-    );
-    bench.entries.truncate(first.unwrap());
+    // The first step without the offender is the only one.
+    bench.entries.truncate(first_of_phase(&bench.entries, "none-1") + 1);
     let broken = broken_record(&test.setup.settings, bench.entries);
     let results = NeighborsResults::new(&test, &broken);
     assert_eq!(results.disturbances.len(), 1);
@@ -254,7 +248,7 @@ fn a_run_that_broke_off_has_no_result_of_what_it_did_not_measure() {
 /// with the length of a step.
 #[test]
 fn a_victim_that_could_not_keep_up_has_no_response_times() {
-    let test = build(SHORT).unwrap();
+    let test = build(SHORT);
     let mut slow = scripted(|step| match step.place.phase.as_str() {
         "victim-max" => 20_000.0,
         "wipc" => 1000.0,
@@ -276,11 +270,6 @@ fn a_victim_that_could_not_keep_up_has_no_response_times() {
     assert_eq!((isolation.value, isolation.note.as_deref()), (None, Some("could not keep up")));
     assert_eq!(isolation.subject.as_ref(), Some(&none.offender));
     assert!(figure("isolation-io-max").value.is_some());
-    let metrics = findings.metrics.iter();
-    let on: Vec<&str> = metrics
-        .filter(|metric| metric.metric == "p99-on")
-        .map(|metric| metric.point.as_str())
-        .collect();
-    assert_eq!(on.len(), 1, "{on:?}");
+    assert_eq!(findings.metrics.iter().filter(|metric| metric.metric == "p99-on").count(), 1);
     assert!(findings.ending.contains("could not keep up"), "{}", findings.ending);
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::parts::started_part;
-use crate::testing::scripted::{broken_record, build, purges, record, refusal, scripted, steps};
+use crate::report_notation::distinct;
+use crate::testing::scripted::{broken_record, build, figure_ids, purges, record, scripted, steps};
 use steadfast_domain::findings::{Exhibit, FrontAnswer, KeyFigure};
 use steadfast_domain::measurement::LogDelta;
 use steadfast_domain::{EndState, JournalEntry, Measurement, Nanos, Step, ValueRange};
@@ -119,9 +120,8 @@ fn figures_are_those_of_the_parts() {
     assert_eq!(answer(&findings, "read-p99-99").missing, None, "words, not a dash");
     assert!(findings.front.questions.len() == 9 && findings.front.card.len() == 8);
     assert!(findings.front.card.iter().all(|id| figure(&findings, id).id == *id));
-    let ids: std::collections::HashSet<&str> =
-        findings.front.figures.iter().map(|figure| figure.id.as_str()).collect();
-    assert_eq!(ids.len(), findings.front.figures.len(), "each once");
+    let ids = figure_ids(&findings);
+    assert_eq!(distinct(ids.clone()), ids, "each once");
     let heat = &findings.front.questions[7];
     assert!(
         heat.answer.starts_with("No: the drive reports no throttling in any of "),
@@ -181,17 +181,3 @@ fn a_part_that_was_cut_or_is_not_steady_has_dashes_and_the_reason() {
 }
 
 const NO_SENSOR_TEXT: &str = "no power sensor; --power-command reads one";
-
-#[test]
-fn what_is_no_portrait_is_refused_with_the_reason() {
-    assert!(refusal(&settings("2h")).contains("complete"));
-    let mut tkperf = settings("1h");
-    tkperf.profile = Profile::Tkperf;
-    assert!(refusal(&tkperf).contains("--profile pts-2.0"));
-    let mut unknown = settings("1h");
-    unknown.set("histogram", "5min");
-    assert!(refusal(&unknown).contains("histogram-time"));
-    let mut suite = Settings::new("suite", 1);
-    suite.set("procedures", "iops,portrait");
-    assert!(refusal(&suite).contains("not made of others"));
-}

@@ -20,7 +20,7 @@ fn settings(set: &[(&str, &str)]) -> Settings {
 }
 
 fn build(set: &[(&str, &str)]) -> PowerCut {
-    requested(&settings(set), PowerCut::new).unwrap()
+    requested(&settings(set), PowerCut::new)
 }
 
 /// A bench whose trials have these outcomes; the last repeats.

@@ -4,6 +4,7 @@ use crate::common::attempts::{measurements, steps_of};
 use crate::common::choices::RunChoices;
 use crate::common::one_pass;
 use crate::common::preconditioning::{self, WIPC_PATTERN, amount};
+use crate::common::secondary::mb_per_second;
 use crate::report_notation::number;
 use steadfast_domain::findings::{Axis, Exhibit, Facts, Plot, Scale, Series, Setting, Stroke};
 use steadfast_domain::notation::AccessPattern;
@@ -43,7 +44,7 @@ fn phase_exhibits(record: &Record, phase: &str, name: &str, requested: Bytes) ->
     }
     let bytes: u64 = steps.iter().map(|step| step.bytes().0).sum();
     let time = Nanos(steps.iter().map(|step| step.elapsed.0).sum());
-    let rate = (time > Nanos::ZERO).then(|| bytes as f64 / 1e6 / time.as_secs_f64());
+    let rate = mb_per_second(&steps);
     let written = number(bytes as f64, 0);
     let requested = number(requested.0 as f64, 0);
     let facts = Facts::new("Workload independent preconditioning").rows([

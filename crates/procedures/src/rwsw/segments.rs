@@ -282,7 +282,7 @@ pub fn iops_over_time<'a>(
         }
         series.push(Series::new(run.load.label.clone(), Stroke::Measured, points));
     }
-    Plot::new(PlotKind::Lines, "iops-time", title, time.axis, Axis::new("IOPS", Scale::Linear))
+    Plot::lines("iops-time", title, time.axis, Axis::new("IOPS", Scale::Linear))
         .caption(format!("I/Os per second of every step of {step_time}. A gap breaks the line."))
         .series(series)
 }

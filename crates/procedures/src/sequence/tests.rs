@@ -2,7 +2,7 @@
 
 use super::{NAME, SequenceProcedure, tool_exhibits};
 use crate::testing::scripted::{
-    GEOMETRY, broken_record, number, purges, record, request, scripted, steps, table,
+    GEOMETRY, broken_record, idle_times, number, purges, record, request, scripted, steps, table,
 };
 use crate::testing::sequence::sequence;
 use steadfast_domain::findings::{Cell, Exhibit};
@@ -53,8 +53,7 @@ fn steps_run_in_their_order_and_long_ones_in_parts() {
         "step-3 1 false", "step-3 2 true", "step-3 3 true", "step-4 1 false",
     ];
     assert_eq!(places, expected);
-    let idles = entries.iter().filter(|entry| matches!(entry, JournalEntry::Idled(_))).count();
-    assert_eq!(idles, 3, "a pause before each attempt");
+    assert_eq!(idle_times(&entries).len(), 3, "a pause before each attempt");
     assert_eq!(purges(&entries), 0);
     let first = steps(&entries)[0].load.stimulus().unwrap().clone();
     assert_eq!(first.active_range.length, Bytes::mib(256));

@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn the_example_of_the_documentation_writes_everything_and_reports_it() {
         let settings = Settings::new("fill", 7);
-        let test = requested(&settings, FillOnce::new).unwrap();
+        let test = requested(&settings, FillOnce::new);
         let findings = scripted(|_| 1000.0).studied(&test, &settings);
         assert_eq!(findings.end, EndState::Complete);
         assert_eq!(findings.front.figures[0].value, Some(GEOMETRY.capacity.0 as f64));

@@ -2,6 +2,7 @@
 
 use super::scripted::GEOMETRY;
 use super::{sequence, workload};
+use steadfast_domain::rate::{Arrivals, OfferedLoad};
 use steadfast_domain::{PurgeChoice, PurgeMethod, Settings};
 
 /// A procedure, a parameter, and values that it refuses with a message that names the parameter.
@@ -66,6 +67,9 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ("factors", "--purge=none", "--purge none"),
     ("factors", "--max-rounds=9", "rounds="),
     ("fill", "--max-rounds=9", "no rounds"),
+    ("hdd-iops", "zones=1", "2 to 1024"),
+    ("hdd-iops", "zones=1024 --active-range=50", "or fewer zones"),
+    ("hdd-iops", "zones=5 --max-rounds=3", "last zone"),
     ("hir", "--steady-state=fills:4", "choose btw"),
     ("idle-exit", "--depth=4", "one outstanding"),
     ("idle-exit", "--max-rounds=9", "no rounds"),
@@ -73,8 +77,10 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ("idle-exit", "apst=yes", "on or off"),
     ("individual-streams", "--steady-state=time:1h", "cannot end by"),
     ("iops", "precondition=no", "precondition cannot be"),
+    ("iops", "--rate=20000", "wsat, composite, multi-wsat"),
     ("latency", "histogram-time=25h", "20min"),
     ("load-curve", "points=10,5", "ascending"),
+    ("load-curve", "--rate=20000", "--set points="),
     (
         "load-curve",
         "precondition=one-pass spare=7% preconditioning=none",
@@ -86,26 +92,46 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ("neighbors", "rate=1500000", "T2Q32"),
     // Parts of a short portrait share a state, and none of them preconditions the drive.
     ("portrait", "length=1h precondition=one-pass spare=7%", "no part of this run takes"),
+    ("portrait", "length=2h", "complete"),
+    ("portrait", "length=1h --profile=tkperf", "--profile pts-2.0"),
+    ("portrait", "length=1h histogram=5min", "histogram-time"),
     ("power-cut", "area=1 block=1024 flush-every=2", "fewer blocks"),
     ("replay-native", "--depth=4", "its own demands"),
     ("replay-native", "--steady-state=time:1h", "cannot end by"),
     ("rwsw-dirth", "--threads=2", "--set outstanding="),
     ("rwsw-dirth", "--steady-state=time:1h", "cannot end by"),
+    ("sequence", "--rate=20000", "wsat, composite, multi-wsat"),
+    ("suite", "procedures=iops,portrait", "not made of others"),
+    ("suite", "procedures=iops,nothing", "'nothing'"),
+    ("suite", "iops.histogram-time=5min", "iops.histogram-time"),
     ("throughput", "--steady-state=btw", "WSAT"),
     ("throughput", "--steady-state=time:6h", "rounds or post-25"),
     ("throughput", "--steady-state=bytes:8TB", "rounds or post-25"),
     ("throughput", "--steady-state=fills:4", "rounds or post-25"),
+    ("tkperf", "tests=iosp", "'iosp'"),
+    ("tkperf", "tests=iosp", "iops"),
+    ("tkperf", "tests=lat,lat", "twice"),
+    ("tkperf", "tests=lat mix=1", "'mix'"),
     ("verify-write", "--max-rounds=9", "no rounds"),
     ("verify-write", "--steady-state=btw", "verify-write"),
     ("write-amplification", "--purge=none", "--purge none"),
     ("write-amplification", "--active-range=50", "--active-range"),
     ("write-amplification", "--max-rounds=9", "steady-limits"),
+    ("wsat", "--slo=p99=1ms", "run load-curve"),
+    ("wsat", "precondition=one-pass", "--set spare=7%"),
+    ("wsat", "precondition=one-pass spare=0", "1% to 400%"),
+    ("wsat", "workload=read-intensive --steady-state=fills:4", "writes nothing"),
     ("wsat", "workload=oltp mix=40/60", "mix belongs to the composite"),
     ("wsat", "workload=composite mix=40/70", "mix cannot be"),
     ("wsat", "workload=composite zone-shift=100", "zone-shift"),
     ("wsat", "workload=oltp zone-shift=5", "no LBA zones"),
     ("wsat", "workload=oltp cursor=own", "mixed sequential"),
     ("wsat", "workload=video cursor=both", "cursor cannot be"),
+    ("wsat-campaign", "workloads=oltpp", "'oltpp'"),
+    ("wsat-campaign", "workloads=oltp,OLTP", "twice"),
+    ("wsat-campaign", "workload=oltp", "'workload'"),
+    // No workload of these takes it.
+    ("wsat-campaign", "workloads=oltp mix=40/60", "'mix'"),
     ("xsr", "--steady-state=btw", "no steady state"),
 ];
 
@@ -125,6 +151,11 @@ fn with(mut settings: Settings, name: &str, value: &str) -> Settings {
         "--max-rounds" => settings.rounds_max = value.parse().ok(),
         "--profile" => settings.profile = value.parse().unwrap(),
         "--purge" => settings.purge = PurgeChoice::Method(PurgeMethod::Nothing),
+        "--rate" => {
+            let (rate, arrivals) = (value.parse().unwrap(), Arrivals::default());
+            settings.rate = Some(OfferedLoad { rate, arrivals });
+        }
+        "--slo" => settings.slo = value.parse().ok(),
         "--steady-state" => settings.steady_state = value.parse().unwrap(),
         "--threads" => settings.threads = value.parse().ok(),
         _ => {

@@ -14,7 +14,7 @@ use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
 use steadfast_domain::{
     Bench, Bytes, Conditions, Demand, EndState, Findings, FineHistogram, Gap, Halt, JournalEntry,
     Measurement, Nanos, Note, Outcome, Procedure, Purge, PurgeMethod, Record, Settings, Step,
-    StepPlace, Stimulus, Tally,
+    StepPlace, Stimulus, Tally, Verdict,
 };
 
 /// Geometry of a small drive: 1 GiB, 512-byte sectors.
@@ -67,7 +67,8 @@ pub(crate) fn retouched(
     ScriptedBench { retouch, ..scripted(|_| 1000.0) }
 }
 
-fn tally(ios: u64, bytes: Bytes, response: Option<Nanos>) -> Tally {
+/// Returns a tally of I/Os that all take the same time.
+pub(crate) fn tally(ios: u64, bytes: Bytes, response: Option<Nanos>) -> Tally {
     let Some(time) = response.filter(|_| ios > 0) else {
         return Tally { ios, bytes, ..Tally::default() };
     };
@@ -82,6 +83,21 @@ fn tally(ios: u64, bytes: Bytes, response: Option<Nanos>) -> Tally {
         histogram: FineHistogram::from_dense(&dense),
         outstanding: 0,
     }
+}
+
+/// Returns a tally of I/Os that took these times, in nanoseconds.
+pub(crate) fn tally_of(times: impl IntoIterator<Item = u64>) -> Tally {
+    let mut tally = Tally::default();
+    let mut dense = vec![0u64; FineHistogram::LEN];
+    for time in times {
+        dense[FineHistogram::index(time)] += 1;
+        tally.ios += 1;
+        tally.response_sum += Nanos(time);
+        let shortest = tally.response_min.map_or(time, |shortest| shortest.0.min(time));
+        tally.response_min = Some(Nanos(shortest));
+        tally.response_max = tally.response_max.max(Nanos(time));
+    }
+    Tally { histogram: FineHistogram::from_dense(&dense), ..tally }
 }
 
 fn measurement(step: &Step, iops: f64, response: Option<Nanos>) -> Measurement {
@@ -219,8 +235,8 @@ pub(crate) fn request<'a>(
 pub(crate) fn requested<T>(
     settings: &Settings,
     new: fn(&ProcedureRequest<'_>) -> Result<T, ProcedureError>,
-) -> Result<T, ProcedureError> {
-    new(&request(settings, GEOMETRY, &[]))
+) -> T {
+    new(&request(settings, GEOMETRY, &[])).unwrap()
 }
 
 /// Returns the procedure that the settings name, for the small drive.
@@ -297,6 +313,49 @@ pub(crate) fn phases(entries: &[JournalEntry]) -> Vec<String> {
     let mut phases: Vec<String> = steps(entries).iter().map(|s| s.place.phase.clone()).collect();
     phases.dedup();
     phases
+}
+
+/// Returns the purges and the phases of the steps in order; consecutive ones of a name count once.
+pub(crate) fn purges_and_phases(entries: &[JournalEntry]) -> Vec<String> {
+    let names = entries.iter().filter_map(|entry| match entry {
+        JournalEntry::Purged(_) => Some("purge".to_owned()),
+        entry => entry.applied().map(|(step, _)| step.place.phase.clone()),
+    });
+    let mut names: Vec<String> = names.collect();
+    names.dedup();
+    names
+}
+
+/// Returns the index of the first step of a phase among the entries.
+pub(crate) fn first_of_phase(entries: &[JournalEntry], phase: &str) -> usize {
+    let is_of_phase = |(step, _): (&Step, _)| step.place.phase == phase;
+    entries.iter().position(|entry| entry.applied().is_some_and(is_of_phase)).unwrap()
+}
+
+/// Returns the times that the host was idle, in order.
+pub(crate) fn idle_times(entries: &[JournalEntry]) -> Vec<Nanos> {
+    let times = entries.iter().filter_map(|entry| match entry {
+        JournalEntry::Idled(time) => Some(*time),
+        _ => None,
+    });
+    times.collect()
+}
+
+/// Returns the weights of the streams of a step.
+pub(crate) fn weights(step: &Step) -> Vec<u32> {
+    step.load.stimulus().unwrap().streams.iter().map(|stream| stream.weight).collect()
+}
+
+pub(crate) fn figure_ids(findings: &Findings) -> Vec<&str> {
+    findings.front.figures.iter().map(|figure| figure.id.as_str()).collect()
+}
+
+pub(crate) fn caveat_ids(findings: &Findings) -> Vec<&str> {
+    findings.caveats.iter().map(|caveat| caveat.id.as_str()).collect()
+}
+
+pub(crate) fn track_names(verdict: &Verdict) -> Vec<&str> {
+    verdict.tracks.iter().map(|track| track.name.as_str()).collect()
 }
 
 /// Returns the value of a key figure; `None` if it has none.

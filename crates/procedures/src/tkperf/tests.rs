@@ -3,16 +3,14 @@
 
 use crate::parts::started_part;
 use crate::testing::scripted::{
-    GEOMETRY, ScriptedBench, broken_record, build, phases, record, refusal, scripted, steps,
+    GEOMETRY, ScriptedBench, broken_record, build, phases, record, scripted, steps, tally,
 };
 use std::collections::HashSet;
 use steadfast_domain::findings::{Exhibit, Page, PlotKind, Table};
-use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::{Cursor, Op, Order};
 use steadfast_domain::{
-    Bytes, Findings, FineHistogram, JournalEntry, Measurement, Nanos, Settings, Step, Tally,
-    caveats as ids,
+    Bytes, Findings, JournalEntry, Measurement, Nanos, Settings, Step, caveats as ids,
 };
 
 fn settings(tests: &str, change: impl FnOnce(&mut Settings)) -> Settings {
@@ -221,17 +219,9 @@ fn tkperf_defect_10_a_day_of_write_saturation_is_a_day_whatever_the_step() {
 
 /// Reads of 1 ms and writes of 9 ms: 65 reads and 35 writes of a hundred I/Os.
 fn uneven(_: &Step, measurement: &mut Measurement) {
-    for StreamTally { op, tally } in &mut measurement.streams {
-        let each = if *op == Op::Read { Nanos::from_millis(1) } else { Nanos::from_millis(9) };
-        let mut dense = vec![0u64; FineHistogram::LEN];
-        dense[FineHistogram::index(each.0)] = tally.ios;
-        *tally = Tally {
-            response_sum: Nanos(each.0 * tally.ios),
-            response_min: Some(each),
-            response_max: each,
-            histogram: FineHistogram::from_dense(&dense),
-            ..tally.clone()
-        };
+    for stream in &mut measurement.streams {
+        let each = Nanos::from_millis(if stream.op == Op::Read { 1 } else { 9 });
+        stream.tally = tally(stream.tally.ios, stream.tally.bytes, Some(each));
     }
 }
 
@@ -306,15 +296,6 @@ fn after_a_run_that_is_not_steady_the_advice_names_the_tests() {
     let earlier = remedy(|phase| phase == "iops/rounds" || phase == "throughput/rounds-64K");
     assert!(earlier.starts_with("IOPS, Throughput cannot be resumed"), "{earlier}");
     assert!(earlier.ends_with("run again with `-ssdt iops -ssdt tp --max-rounds N`."), "{earlier}");
-}
-
-#[test]
-fn tests_that_there_are_not_are_refused() {
-    let why = |tests: &str| refusal(&settings(tests, |_| ()));
-    assert!(why("iosp").contains("'iosp'") && why("iosp").contains("iops"));
-    assert!(why("lat,lat").contains("twice"));
-    let strange = |s: &mut Settings| s.set("mix", "1");
-    assert!(refusal(&settings("lat", strange)).contains("'mix'"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use super::results::VerifyWriteResults;
 use super::setup::{READS, VerifyWrite, WRITES};
+use crate::common::secondary::mb_per_second;
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::report_notation::number;
@@ -88,16 +89,10 @@ impl ProcedureReport for VerifyWrite {
         vec![
             KeyFigure::count("sectors", "Sectors compared", compared, "sectors"),
             KeyFigure::count("miscompares", "Miscompares", wrong, "sectors"),
-            KeyFigure::new("write-rate", "Written", rate(&run.results.fill), "MB/s"),
-            KeyFigure::new("read-rate", "Read back", rate(&run.results.read), "MB/s"),
+            KeyFigure::new("write-rate", "Written", mb_per_second(&run.results.fill), "MB/s"),
+            KeyFigure::new("read-rate", "Read back", mb_per_second(&run.results.read), "MB/s"),
         ]
     }
-}
-
-fn rate(steps: &[&Measurement]) -> Option<f64> {
-    let bytes = Bytes(steps.iter().map(|m| m.bytes().0).sum());
-    let time = Nanos(steps.iter().map(|m| m.elapsed.0).sum());
-    (time.0 > 0).then(|| bytes.as_mb() / time.as_secs_f64())
 }
 
 fn compared_table(run: &VerifyWriteRun<'_>) -> Table {
@@ -118,7 +113,7 @@ fn passes_table(run: &VerifyWriteRun<'_>) -> Table {
         let bytes = Bytes(steps.iter().map(|m| m.bytes().0).sum());
         let time = Nanos(steps.iter().map(|m| m.elapsed.0).sum());
         let seconds = Cell::number(Some(time.as_secs_f64()), 1);
-        Row::new(name, [Cell::count(bytes.0), seconds, Cell::number(rate(steps), 1)])
+        Row::new(name, [Cell::count(bytes.0), seconds, Cell::number(mb_per_second(steps), 1)])
     };
     Table::new("passes", "The two passes over the active range", "Pass")
         .columns(["Bytes", "Seconds", "MB/s"])

@@ -1,13 +1,13 @@
 use super::*;
 use crate::testing::scripted::{
-    ScriptedBench, purges, record, requested, retouched, settings_of, steps,
+    ScriptedBench, figure, phases, purges, requested, retouched, settings_of, steps,
 };
 use steadfast_domain::measurement::Verification;
 use steadfast_domain::{Bytes, EndState, Measurement, Op, Settings, Step};
 
 const SECTORS: u64 = 1 << 21;
 
-fn build(change: impl FnOnce(&mut Settings)) -> Result<VerifyWrite, crate::ProcedureError> {
+fn build(change: impl FnOnce(&mut Settings)) -> VerifyWrite {
     requested(&settings_of("verify-write", change), VerifyWrite::new)
 }
 
@@ -23,9 +23,8 @@ fn found(step: &Step, measurement: &mut Measurement, wrong: u64, unknown: u64) {
 }
 
 fn conducted(bench: &mut ScriptedBench<impl FnMut(&Step) -> f64>) -> Findings {
-    let test = build(|_| ()).unwrap();
-    test.conduct(bench).unwrap();
-    test.study(&record(&test.setup.settings, bench.entries.clone()))
+    let test = build(|_| ());
+    bench.studied(&test, &test.setup.settings)
 }
 
 #[test]
@@ -76,8 +75,10 @@ fn a_gap_begins_anew_with_the_writes_and_only_the_last_attempt_counts() {
     });
     bench.gap_before.push(("read-back", 0, 1));
     let findings = conducted(&mut bench);
-    let phases: Vec<_> = steps(&bench.entries).iter().map(|s| s.place.phase.clone()).collect();
-    assert_eq!(phases, ["fill", "read-back", "fill (attempt 2)", "read-back (attempt 2)"]);
+    assert_eq!(
+        phases(&bench.entries),
+        ["fill", "read-back", "fill (attempt 2)", "read-back (attempt 2)"]
+    );
     assert_eq!(findings.end, EndState::Complete);
 }
 
@@ -90,5 +91,5 @@ fn what_was_wrong_in_an_attempt_that_broke_off_stays_wrong() {
     bench.gap_before.push(("read-back", 0, 1));
     let findings = conducted(&mut bench);
     assert_eq!(findings.end, EndState::Failed);
-    assert!(findings.front.figures.iter().any(|f| f.id == "miscompares" && f.value == Some(4.0)));
+    assert_eq!(figure(&findings, "miscompares"), Some(4.0));
 }

@@ -295,8 +295,7 @@ fn matrix_table(run: &AmplificationRun<'_>, id: &str) -> Table {
 
 /// Returns the curve over used capacity; `None` unless a workload has two points.
 fn used_plot(run: &AmplificationRun<'_>) -> Option<Plot> {
-    let mut plot = Plot::new(
-        PlotKind::Lines,
+    let mut plot = Plot::lines(
         "amplification-used",
         "Write amplification over used capacity",
         Axis::new("Used capacity (%)", Scale::LinearFitted),
@@ -356,8 +355,7 @@ fn window_page(run: &AmplificationRun<'_>, name: &str) -> Option<Page> {
     let cells: Vec<_> = cells_of(run, name).filter(|result| !result.windows.is_empty()).collect();
     let first = cells.first()?;
     let title = format!("Write amplification over host writes, {name}");
-    let mut plot = Plot::new(
-        PlotKind::Lines,
+    let mut plot = Plot::lines(
         &format!("windows-{}", first.cell.workload.id()),
         title.clone(),
         Axis::new("Host writes (x used capacity)", Scale::Linear),

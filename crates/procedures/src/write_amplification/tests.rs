@@ -1,16 +1,14 @@
 use super::results::AmplificationResults;
 use super::*;
 use crate::testing::scripted::{
-    ScriptedBench, assert_unfinished_wherever_it_ends, phases, purges, record, requested,
-    retouched, steps,
+    ScriptedBench, assert_unfinished_wherever_it_ends, figure_ids, phases, purges, refusal,
+    requested, retouched, settings_of, steps,
 };
 use crate::testing::workload::workload;
 use steadfast_domain::findings::{Cell, Exhibit};
 use steadfast_domain::{Bytes, EndState, Measurement, Op, Settings, ValueRange, caveats as ids};
 
-fn build(
-    change: impl FnOnce(&mut Settings),
-) -> Result<WriteAmplificationTest, crate::ProcedureError> {
+fn build(change: impl FnOnce(&mut Settings)) -> WriteAmplificationTest {
     let mut settings = Settings::new(NAME, 7);
     for (name, value) in [("workloads", "uniform,zones/90-10"), ("used", "100,80")] {
         settings.set(name, value);
@@ -46,9 +44,8 @@ fn settling(step: &Step, measurement: &mut Measurement) {
 fn conducted(
     bench: &mut ScriptedBench<impl FnMut(&Step) -> f64>,
 ) -> (WriteAmplificationTest, Record) {
-    let test = build(|_| ()).unwrap();
-    test.conduct(bench).unwrap();
-    let record = record(&test.setup.settings, bench.entries.clone());
+    let test = build(|_| ());
+    let record = bench.recorded(&test, &test.setup.settings);
     (test, record)
 }
 
@@ -102,9 +99,8 @@ fn every_cell_has_its_purge_its_fill_and_windows_until_five_are_steady() {
     }
     let findings = test.study(&record);
     assert_eq!(findings.end, EndState::Steady);
-    let figures: Vec<&str> =
-        findings.front.figures.iter().map(|figure| figure.id.as_str()).collect();
-    assert_eq!(figures, ["uniform-100", "worst", "best", "saved-at-80", "greedy-spare"]);
+    let expected = ["uniform-100", "worst", "best", "saved-at-80", "greedy-spare"];
+    assert_eq!(figure_ids(&findings), expected);
     assert_eq!(findings.front.plots, ["amplification-used", "amplification-workloads"]);
 }
 
@@ -124,7 +120,7 @@ fn a_drive_that_lacks_a_counter_is_refused_before_anything_is_written() {
     let missing = ["by its host and to its flash", "written to its flash", "written by its host"];
     for (retouch, missing) in lacking.into_iter().zip(missing) {
         let mut bench = retouched(retouch);
-        let Err(Halt::Refused(why)) = build(|_| ()).unwrap().conduct(&mut bench) else {
+        let Err(Halt::Refused(why)) = build(|_| ()).conduct(&mut bench) else {
             panic!("it is refused")
         };
         assert!(why.contains(missing), "{why}");
@@ -152,8 +148,7 @@ fn a_cell_that_keeps_changing_ends_at_its_limit_without_a_value() {
     assert!(findings.caveat(ids::STEADY_STATE_NOT_ACHIEVED).is_some());
     let table = findings.summary.iter().find_map(Exhibit::as_table);
     assert_eq!(table.unwrap().rows[0].cells[1], Cell::text("not steady"));
-    let saved = findings.figure("saved-at-80").unwrap();
-    assert_eq!(saved.value, None);
+    assert_eq!(findings.figure("saved-at-80").unwrap().value, None);
 }
 
 /// As [`settling`], with every window in two parts.
@@ -220,7 +215,7 @@ fn a_captured_workload_is_a_cell_of_its_own() {
         settings.workload = Some(Box::new(workload()));
         settings.set("workloads", "none");
     };
-    let test = build(captured).unwrap();
+    let test = build(captured);
     let phases: Vec<String> = test.cells.iter().map(|cell| cell.phase()).collect();
     assert_eq!(phases, ["captured-100"]);
     let stimulus = test.window(&test.cells[0], 1).stimulus;
@@ -232,7 +227,7 @@ fn a_captured_workload_is_a_cell_of_its_own() {
         workload.streams.iter_mut().for_each(|stream| stream.op = Op::Read);
         settings.workload = Some(Box::new(workload));
     };
-    assert!(build(reads_only).unwrap_err().0.contains("writes nothing"));
+    assert!(refusal(&settings_of(NAME, reads_only)).contains("writes nothing"));
 }
 
 /// Windows of 3.00 and 3.03 in turn, with counters that are exact to 0.1 %.

@@ -188,11 +188,16 @@ fn wipc_text(choices: &RunChoices<'_>) -> String {
     choices.preconditioning_or((!all.is_empty()).then(|| all.join("; ")))
 }
 
+pub fn capacity_text(device: &Device) -> String {
+    format!("{} ({} bytes)", device.capacity, number(device.capacity.0 as f64, 0))
+}
+
+pub fn sectors_text(device: &Device) -> String {
+    format!("{} B logical, {} B physical", device.logical_sector, device.physical_sector)
+}
+
 /// Returns the facts of the device: those that TKperf lists and more.
 pub fn device_facts(device: &Device) -> Facts {
-    let sectors =
-        format!("{} B logical, {} B physical", device.logical_sector, device.physical_sector);
-    let capacity = format!("{} ({} bytes)", device.capacity, number(device.capacity.0 as f64, 0));
     let cache = device.write_cache.map(|c| c.to_string());
     Facts::new("Tested device")
         .rows([
@@ -201,8 +206,8 @@ pub fn device_facts(device: &Device) -> Facts {
             Setting::identity("Serial number", &device.serial),
             Setting::identity("Firmware revision", &device.firmware),
             Setting::identity("World-wide identifier", &device.wwid),
-            Setting::identity("User capacity", capacity),
-            Setting::identity("Sectors", sectors),
+            Setting::identity("User capacity", capacity_text(device)),
+            Setting::identity("Sectors", sectors_text(device)),
             Setting::identity("Interface", device.transport.to_string()),
             Setting::identity("Link", &device.link),
             Setting::identity(

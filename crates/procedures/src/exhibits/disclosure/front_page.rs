@@ -1,9 +1,9 @@
 //! Device and conditions for page one: the most important facts of the chapter of settings.
 
-use super::facts::demands_text;
+use super::facts::{capacity_text, demands_text, sectors_text};
 use super::form::preconditioning_amount;
 use crate::common::choices::RunChoices;
-use crate::report_notation::{joined, number, or_part_specific};
+use crate::report_notation::{joined, or_part_specific};
 use steadfast_domain::findings::{FrontPage, Origin, Setting};
 use steadfast_domain::{Device, DiskArray, Record};
 
@@ -18,9 +18,6 @@ pub fn front(choices: &RunChoices<'_>, record: &Record) -> FrontPage {
 }
 
 fn device_rows(device: &Device) -> Vec<Setting> {
-    let capacity = format!("{} ({} bytes)", device.capacity, number(device.capacity.0 as f64, 0));
-    let sectors =
-        format!("{} B logical, {} B physical", device.logical_sector, device.physical_sector);
     let transport = device.transport.to_string();
     let interface = match &device.link {
         Some(link) if link.starts_with(&transport) => link.clone(),
@@ -31,8 +28,8 @@ fn device_rows(device: &Device) -> Vec<Setting> {
         Setting::identity("Model", &device.model),
         Setting::identity("Serial number", &device.serial),
         Setting::identity("Firmware", &device.firmware),
-        Setting::identity("Capacity", capacity),
-        Setting::identity("Sector format", sectors),
+        Setting::identity("Capacity", capacity_text(device)),
+        Setting::identity("Sector format", sectors_text(device)),
         Setting::identity("Interface", interface),
     ];
     let array = device.array.as_ref().map(|array| Setting::identity("Array", array_text(array)));

@@ -8,7 +8,7 @@ use super::setup::{Dirth, LOOPS, PRE_WRITE_TIME};
 use crate::common::metrics::MeasuredPoint;
 use crate::common::preconditioning::{self, WIPC_DEMAND, WIPC_PATTERN};
 use crate::exhibits::chosen_rate::{self, ChosenRate};
-use crate::exhibits::cyclic_load::{check_exhibits, convergence_plot, evidence, steps_plot};
+use crate::exhibits::cyclic_load::check_exhibits;
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::loops::{is_in_window, tracking_table};
 use crate::exhibits::matrix::millis;
@@ -22,7 +22,7 @@ use crate::exhibits::time_axis::{PlotTimeAxis, minutes};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::pts::workload;
-use crate::report_notation::{distinct, joined, mix_name, number};
+use crate::report_notation::{distinct, joined, mix_name, number, steady_rounds};
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, KeyFigure, Marker, Metric, Page, Plot, PlotKind, Row, Scale,
     Series, Setting, Stroke, Table,
@@ -78,10 +78,12 @@ impl ProcedureReport for Dirth {
         ReportEntry::Table(secondary_table),
         ReportEntry::Chapter("Preconditioning"),
         ReportEntry::Several(|run| preconditioning_exhibits(&run.choices, run.record)),
-        ReportEntry::Plot(preconditioning_steps),
-        ReportEntry::Several(|run| {
-            evidence(&run.test.preconditioning, &run.results.preconditioning, "pc")
+        ReportEntry::Plot(|run| {
+            let preconditioning = &run.results.preconditioning;
+            let title = format!("Pre Conditioning, every step - {}", preconditioning.load.label);
+            preconditioning.steps_plot("pc-minutes", &title)
         }),
+        ReportEntry::Several(|run| run.results.preconditioning.evidence("pc")),
         ReportEntry::Csv(rounds_matrix),
     ];
     const FRONT_PLOTS: &'static [&'static str] = &["demand-intensity", "total-oio"];
@@ -123,7 +125,7 @@ impl ProcedureReport for Dirth {
             disclosure::profile_row("wipc", "Pre Condition 1", wipc),
             disclosure::profile_row("wdpc", "Pre Condition 2", wdpc),
             run.choices.demand_row("TOIO - TC/QD", highest),
-            Setting::outcome("SS Rounds", disclosure::window_text(&run.results.preconditioned)),
+            Setting::outcome("SS Rounds", disclosure::window_text(preconditioned(run))),
             disclosure::profile_row("between-rounds", "Inter-Round Pre W", between),
             PRE_WRITE_TIME.row(settings, "Duration", run.test.pre_write_time.to_string()),
             disclosure::note_row(&run.choices),
@@ -152,15 +154,15 @@ impl ProcedureReport for Dirth {
                  complete."
             );
         }
-        match (run.results.verdict.steady, run.results.verdict.window) {
-            (true, Some((first, last))) if run.results.preconditioned.steady => format!(
-                "Steady state in rounds {first} to {last} of {rounds}; three points measured."
+        match steady_rounds(&run.results.verdict) {
+            Some(steady) if preconditioned(run).steady => {
+                format!("Steady state in {steady} of {rounds}; three points measured.")
+            }
+            Some(steady) => format!(
+                "Steady state NOT achieved in the preconditioning; {steady} of {rounds} are \
+                 steady, three points measured."
             ),
-            (true, Some((first, last))) => format!(
-                "Steady state NOT achieved in the preconditioning; rounds {first} to {last} of \
-                 {rounds} are steady, three points measured."
-            ),
-            _ => format!(
+            None => format!(
                 "Steady state NOT achieved in {rounds} rounds (at most {} were allowed); three \
                  points measured.",
                 run.test.matrix.rounds_max
@@ -171,7 +173,7 @@ impl ProcedureReport for Dirth {
     /// Rounds after a preconditioning that was not steady do not count.
     fn verdict(run: &DirthRun<'_>) -> Option<Verdict> {
         let verdict = run.results.verdict.clone();
-        if run.results.preconditioned.steady {
+        if preconditioned(run).steady {
             return Some(verdict);
         }
         Some(verdict.refused("the preconditioning was not steady"))
@@ -190,7 +192,7 @@ impl ProcedureReport for Dirth {
                 "Repeat the run with more rounds (--max-rounds).",
             ));
         }
-        if run.record.has_ended() && !run.results.preconditioned.steady {
+        if run.record.has_ended() && !preconditioned(run).steady {
             caveats.push(Caveat::invalidates(
                 ids::PRECONDITIONING_NOT_STEADY,
                 format!(
@@ -265,6 +267,11 @@ impl ProcedureReport for Dirth {
     }
 }
 
+/// Returns the verdict on the preconditioning.
+fn preconditioned<'a>(run: &'a DirthRun<'_>) -> &'a Verdict {
+    &run.results.preconditioning.verdict
+}
+
 /// The columns of a chosen point: its cell in the matrix, then its histogram.
 fn point_columns<'a>() -> [TypedColumn<PointHistogram<'a>>; 11] {
     [
@@ -296,12 +303,10 @@ fn points_table(run: &DirthRun<'_>, id: &str) -> Table {
 }
 
 fn preconditioning_pages(run: &DirthRun<'_>) -> Vec<Page> {
-    let preconditioning = &run.test.preconditioning;
-    let title = format!("Pre Conditioning - {}", preconditioning.label);
-    let steps = &run.results.preconditioning;
-    let plot = convergence_plot(preconditioning, steps, "pc-convergence", &title);
+    let title = format!("Pre Conditioning - {}", run.test.preconditioning.label);
+    let plot = run.results.preconditioning.convergence_plot("pc-convergence", &title);
     let title = format!("DIRTH Pre Conditioning IOPS ({}) v Round", run.test.matrix.highest());
-    let check = check_exhibits(&run.results.preconditioned, "pc-window");
+    let check = check_exhibits(preconditioned(run), "pc-window");
     vec![page(&title, vec![Exhibit::Plot(plot)]), page("DIRTH Pre Conditioning SS Check", check)]
 }
 
@@ -693,13 +698,6 @@ fn cpu_table(run: &DirthRun<'_>) -> Option<Table> {
     let is_known = |round: &Round| round.cells.iter().any(|cell| cell.cpu_system.is_some());
     run.results.reported().filter(|round| is_known(round))?;
     Some(matrix_table(run, &CPU_SYSTEM))
-}
-
-fn preconditioning_steps(run: &DirthRun<'_>) -> Plot {
-    let preconditioning = &run.test.preconditioning;
-    let title = format!("Pre Conditioning, every step - {}", preconditioning.label);
-    let steps = &run.results.preconditioning;
-    steps_plot(preconditioning, steps, "pc-minutes", &title)
 }
 
 fn tallies(run: &DirthRun<'_>) -> Vec<(String, Tally)> {

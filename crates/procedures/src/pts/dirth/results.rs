@@ -2,15 +2,14 @@
 
 use super::matrix::Round;
 use super::points::{self, ChosenPoint, PointSelection};
-use super::setup::{DEMAND, Dirth, PRE_WRITE, PRECONDITIONING};
+use super::setup::{DEMAND, Dirth, PRE_WRITE};
 use crate::common::attempts::{attempt_suffix, last_attempt_steps, steps_of};
 use crate::common::continuous_load::LoadGaps;
+use crate::exhibits::cyclic_load::JudgedLoad;
 use steadfast_domain::{Measurement, Outcome, Record, Step, Tally, Verdict};
 
 pub struct DirthResults<'a> {
-    pub preconditioning: Vec<(&'a Step, &'a Outcome)>,
-    /// Verdict on the measured steps of the preconditioning.
-    pub preconditioned: Verdict,
+    pub preconditioning: JudgedLoad<'a>,
     pub rounds: Vec<Round>,
     /// Verdict on IOPS at the highest demand.
     pub verdict: Verdict,
@@ -38,14 +37,12 @@ impl PointHistogram<'_> {
 }
 
 impl<'a> DirthResults<'a> {
-    pub fn new(dirth: &Dirth, record: &'a Record) -> Self {
-        let preconditioning = steps_of(record, PRECONDITIONING);
+    pub fn new(dirth: &'a Dirth, record: &'a Record) -> Self {
         let rounds = rounds_of(dirth, record);
         let selection = points::select(&dirth.matrix, &rounds, dirth.art_ceiling);
         let chosen = selection.iter().flat_map(|selection| &selection.points);
         DirthResults {
-            preconditioned: dirth.preconditioning.verdict(&preconditioning),
-            preconditioning,
+            preconditioning: JudgedLoad::new(&dirth.preconditioning, record),
             verdict: dirth.matrix.verdict(&rounds),
             histograms: chosen.map(|chosen| histogram(record, chosen)).collect(),
             selection,

@@ -4,16 +4,14 @@
 use super::results::{HirResults, WaitState};
 use super::setup::{ACCESS_TIME, ACCESSES, Hir, IDLE_TIMES};
 use crate::common::metrics::MeasuredPoint;
-use crate::exhibits::cyclic_load::{
-    check_exhibits, convergence_plot, evidence, preconditioning_caveats, steps_plot,
-};
+use crate::exhibits::cyclic_load::{check_exhibits, preconditioning_caveats};
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::matrix::millis;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::time_axis::PlotTimeAxis;
-use crate::report_notation::{joined, reservation_text};
+use crate::report_notation::{joined, reservation_text, steady_rounds};
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, KeyFigure, Metric, Plot, Row, Scale, Series, Setting, Stroke, Table,
 };
@@ -31,7 +29,7 @@ impl ProcedureReport for Hir {
         ReportEntry::Form("HIR Pre Conditioning IOPS"),
         ReportEntry::Plot(preconditioning_plot),
         ReportEntry::Form("HIR Pre Conditioning SS Measurement"),
-        ReportEntry::Several(|run| check_exhibits(&run.results.verdict, "pc-window")),
+        ReportEntry::Several(|run| check_exhibits(preconditioned(run), "pc-window")),
         ReportEntry::Form("HIR IOPS v Time - All Wait States"),
         ReportEntry::Plot(waits_plot),
         ReportEntry::Setup,
@@ -41,10 +39,11 @@ impl ProcedureReport for Hir {
         ReportEntry::Table(|run| waits_table(run, "wait-states-table")),
         ReportEntry::Plot(recovery_plot),
         ReportEntry::Chapter("Preconditioning"),
-        ReportEntry::Plot(preconditioning_rounds),
-        ReportEntry::Several(|run| {
-            evidence(&run.test.preconditioning, &run.results.preconditioning, "pc")
+        ReportEntry::Plot(|run| {
+            let title = "Rounds of the preconditioning";
+            run.results.preconditioning.convergence_plot("pc-convergence", title)
         }),
+        ReportEntry::Several(|run| run.results.preconditioning.evidence("pc")),
         ReportEntry::Chapter("Response Times"),
         ReportEntry::Table(|run| {
             let title = "Response times of the wait states, ms";
@@ -66,7 +65,7 @@ impl ProcedureReport for Hir {
 
     fn form(run: &HirRun<'_>) -> ReportForm {
         let demand = form_demand(run.test.demand);
-        let rounds = disclosure::window_text(&run.results.verdict);
+        let rounds = disclosure::window_text(preconditioned(run));
         let access_time = run.test.access_time.as_secs_f64();
         let multiples = run.test.idle_times.iter().map(|idle| idle.as_secs_f64() / access_time);
         let baseline = format!("{} without a pause", baseline_time(run));
@@ -102,15 +101,11 @@ impl ProcedureReport for Hir {
                 run.results.waits.len()
             );
         }
-        let verdict = &run.results.verdict;
-        let rounds = match (verdict.steady, verdict.window) {
-            (true, Some((first, last))) => {
-                format!("Steady state in rounds {first} to {last}")
-            }
-            _ => {
-                let rounds_max = run.test.preconditioning.cycles_max;
-                format!("Steady state NOT achieved in {rounds_max} rounds")
-            }
+        let verdict = preconditioned(run);
+        let rounds_max = run.test.preconditioning.cycles_max;
+        let rounds = match steady_rounds(verdict) {
+            Some(rounds) => format!("Steady state in {rounds}"),
+            None => format!("Steady state NOT achieved in {rounds_max} rounds"),
         };
         format!(
             "{rounds} of the preconditioning{}; {complete} wait states ran without interruption.",
@@ -119,11 +114,11 @@ impl ProcedureReport for Hir {
     }
 
     fn verdict(run: &HirRun<'_>) -> Option<Verdict> {
-        Some(run.results.verdict.clone())
+        Some(preconditioned(run).clone())
     }
 
     fn caveats(run: &HirRun<'_>) -> Vec<Caveat> {
-        preconditioning_caveats(run.record, &run.results.verdict, "wait states")
+        preconditioning_caveats(run.record, preconditioned(run), "wait states")
     }
 
     fn reports(_: &HirRun<'_>, _: &Step) -> bool {
@@ -134,7 +129,7 @@ impl ProcedureReport for Hir {
     fn figures(run: &HirRun<'_>) -> Vec<KeyFigure> {
         let saturated =
             KeyFigure::new("saturated-iops", "Saturated", run.results.saturated(), "IOPS")
-                .with_range(run.results.verdict.range());
+                .with_range(preconditioned(run).range());
         let mut figures = vec![saturated];
         let shortest_and_longest = [run.results.waits.first(), run.results.waits.last()];
         for wait in shortest_and_longest.into_iter().flatten() {
@@ -158,6 +153,11 @@ impl ProcedureReport for Hir {
         }
         metrics
     }
+}
+
+/// Returns the verdict on the preconditioning.
+fn preconditioned<'a>(run: &'a HirRun<'_>) -> &'a Verdict {
+    &run.results.preconditioning.verdict
 }
 
 /// Returns the idle times in seconds, separated by commas.
@@ -205,13 +205,7 @@ fn wait_row(wait: &WaitState<'_>, saturated: Option<f64>) -> Row {
 
 fn preconditioning_plot(run: &HirRun<'_>) -> Plot {
     let title = format!("HIR Pre Conditioning - {}", run.test.workload);
-    let steps = &run.results.preconditioning;
-    steps_plot(&run.test.preconditioning, steps, "pc-minutes", &title)
-}
-
-fn preconditioning_rounds(run: &HirRun<'_>) -> Plot {
-    let (load, steps) = (&run.test.preconditioning, &run.results.preconditioning);
-    convergence_plot(load, steps, "pc-convergence", "Rounds of the preconditioning")
+    run.results.preconditioning.steps_plot("pc-minutes", &title)
 }
 
 fn waits_plot(run: &HirRun<'_>) -> Plot {

@@ -2,12 +2,12 @@
 
 use super::setup::{Hir, PRECONDITIONING, baseline_phase, wait_phase};
 use crate::common::attempts::{current_attempt_steps, measurements};
+use crate::exhibits::cyclic_load::JudgedLoad;
 use crate::exhibits::time_axis::minutes;
-use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
+use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Tally};
 
 pub struct HirResults<'a> {
-    pub preconditioning: Vec<(&'a Step, &'a Outcome)>,
-    pub verdict: Verdict,
+    pub preconditioning: JudgedLoad<'a>,
     /// Wait states, one per idle time, in order.
     pub waits: Vec<WaitState<'a>>,
 }
@@ -30,8 +30,7 @@ pub struct AccessSeries<'a> {
 
 impl<'a> HirResults<'a> {
     /// Computes the results of the last attempt in a record.
-    pub fn new(hir: &Hir, record: &'a Record) -> Self {
-        let preconditioning = current_attempt_steps(record, PRECONDITIONING);
+    pub fn new(hir: &'a Hir, record: &'a Record) -> Self {
         let mut origin_ms = None;
         let mut waits = Vec::new();
         for idle in &hir.idle_times {
@@ -45,14 +44,15 @@ impl<'a> HirResults<'a> {
                 baseline: AccessSeries::new(baseline, origin_ms),
             });
         }
-        let verdict = hir.preconditioning.verdict(&preconditioning);
-        HirResults { preconditioning, verdict, waits }
+        let preconditioning = current_attempt_steps(record, PRECONDITIONING);
+        let preconditioning = JudgedLoad::of_steps(&hir.preconditioning, preconditioning);
+        HirResults { preconditioning, waits }
     }
 
     /// Returns the IOPS before the first pause: the mean of the judged window; `None` if there is
     /// no window.
     pub fn saturated(&self) -> Option<f64> {
-        self.verdict.tracks.first().map(|track| track.average)
+        self.preconditioning.verdict.tracks.first().map(|track| track.average)
     }
 }
 

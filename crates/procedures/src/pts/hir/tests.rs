@@ -2,7 +2,7 @@ use super::results::HirResults;
 use super::setup::{PRECONDITIONING, wait_phase};
 use super::*;
 use crate::testing::scripted::{
-    GEOMETRY, ScriptedBench, phase_steps, phases, purges, record, scripted, set, settings_of,
+    GEOMETRY, ScriptedBench, idle_times, phase_steps, phases, purges, scripted, set, settings_of,
     setup, steps,
 };
 use steadfast_domain::{JournalEntry, Measurement, Settings, Step};
@@ -47,21 +47,17 @@ fn wait_states_follow_the_preconditioning_in_order() {
 #[test]
 fn the_host_idles_after_every_access_and_never_in_a_baseline() {
     let bench = conducted(&hir_test(|_| ()));
-    let mut idled = Nanos::ZERO;
-    let mut pauses = 0;
     for pair in bench.entries.windows(2) {
         if let [JournalEntry::Applied { step, .. }, next] = pair {
             match next {
-                JournalEntry::Idled(time) => {
-                    assert_eq!(step.place.phase, wait_phase(*time));
-                    idled += *time;
-                    pauses += 1;
-                }
+                JournalEntry::Idled(time) => assert_eq!(step.place.phase, wait_phase(*time)),
                 _ => assert!(!step.place.phase.starts_with("wait-"), "{}", step.place),
             }
         }
     }
-    assert_eq!(pauses, 5 * 360);
+    let pauses = idle_times(&bench.entries);
+    assert_eq!(pauses.len(), 5 * 360);
+    let idled = Nanos(pauses.iter().map(|time| time.0).sum());
     assert_eq!(idled, Nanos::from_secs(360 * (5 + 10 + 15 + 25 + 50)));
     let baseline = phase_steps(&bench.entries, "baseline-5s");
     assert!(baseline[1..].iter().all(|s| s.continues && s.cut == Some(Nanos::from_secs(5))));
@@ -112,13 +108,12 @@ fn a_gap_in_a_wait_state_begins_anew_with_the_purge() {
     let attempts = |phase: &'static str, round: u32, point: u32| {
         let mut bench = scripted(rested);
         bench.gap_before = vec![(phase, round, point)];
-        hir.conduct(&mut bench).unwrap();
-        let purges = purges(&bench.entries);
-        let record = record(&hir.setup.settings, bench.entries);
+        let record = bench.recorded(&hir, &hir.setup.settings);
         let results = HirResults::new(&hir, &record);
         assert!(results.waits.iter().all(|w| w.accesses.steps.len() == 4));
-        assert!(results.verdict.steady);
-        (purges, results.verdict.window)
+        let verdict = results.preconditioning.verdict;
+        assert!(verdict.steady);
+        (purges(&bench.entries), verdict.window)
     };
     assert_eq!(attempts("wait-10s", 0, 1), (2, Some((1, 5))));
     assert_eq!(attempts("wait-10s", 0, 3), (2, Some((1, 5))));
@@ -133,9 +128,8 @@ fn never_steady_goes_on_after_25_and_says_so() {
         "preconditioning" => f64::from(step.place.round * step.place.round),
         _ => 100.0,
     });
-    hir.conduct(&mut bench).unwrap();
+    let findings = bench.studied(&hir, &hir.setup.settings);
     assert_eq!(phase_steps(&bench.entries, PRECONDITIONING).len(), 25 * 31);
-    let findings = hir.study(&record(&hir.setup.settings, bench.entries));
     assert!(findings.caveat("steady-state-not-achieved").is_some());
     assert_eq!(findings.form_pages.len(), 3);
 }
@@ -145,9 +139,9 @@ fn never_steady_goes_on_after_25_and_says_so() {
 fn a_preconditioning_counts_only_once_the_drive_was_filled() {
     let cycles = |least: &'static str| {
         let hir = hir_test(set("least-fills", least));
-        let bench = scripted(|_| 100.0).conducted(&hir);
+        let mut bench = scripted(|_| 100.0);
+        let findings = bench.studied(&hir, &hir.setup.settings);
         let cycles = phase_steps(&bench.entries, PRECONDITIONING).len() / 31;
-        let findings = hir.study(&record(&hir.setup.settings, bench.entries));
         let fresh = findings.caveat("steady-within-first-fill").is_some();
         (cycles, fresh, findings.whole_end().steady())
     };

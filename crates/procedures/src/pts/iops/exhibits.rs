@@ -199,11 +199,7 @@ fn figure(run: &IopsRun<'_>, id: &str, label: &str, mix: u8, source: &FigureSour
 
 /// Returns the matrix. The standard's table starts with 0/100.
 fn matrix<'r>(run: &'r IopsRun<'_>) -> LoopMatrix<'r> {
-    LoopMatrix {
-        sizes: run.test.sizes.iter().rev().copied().collect(),
-        mixes: run.test.mixes.iter().rev().copied().collect(),
-        results: &run.results,
-    }
+    LoopMatrix::new(&run.test.sizes, &run.test.mixes, &run.results)
 }
 
 /// Plots 100 % writes of every block size by round.

@@ -71,9 +71,8 @@ fn three_variables_must_be_steady_together_in_2_0_but_one_in_1_1() {
 fn never_steady_stops_at_25_says_so_and_goes_on_when_amended() {
     let mut bench = scripted(|step| 2f64.powi(step.place.round as i32));
     let iops = iops_test(|_| ());
-    iops.conduct(&mut bench).unwrap();
+    let findings = bench.studied(&iops, &iops.setup.settings);
     assert_eq!(steps(&bench.entries).last().unwrap().place.round, 25);
-    let findings = iops.study(&record(&iops.setup.settings, bench.entries));
     assert!(!findings.verdict.as_ref().unwrap().steady);
     assert_eq!(findings.verdict.as_ref().unwrap().window, Some((21, 25)));
     assert!(findings.caveat("steady-state-not-achieved").is_some());
@@ -87,9 +86,8 @@ fn never_steady_stops_at_25_says_so_and_goes_on_when_amended() {
 fn post_25_runs_on_and_reports_the_first_steady_window() {
     let mut bench = scripted(|step| if step.place.round <= 2 { 1.0 } else { 1000.0 });
     let iops = iops_test(|s| s.steady_state = SteadyStateMethod::Post25);
-    iops.conduct(&mut bench).unwrap();
+    let findings = bench.studied(&iops, &iops.setup.settings);
     assert_eq!(steps(&bench.entries).last().unwrap().place.round, 25);
-    let findings = iops.study(&record(&iops.setup.settings, bench.entries));
     assert_eq!(findings.verdict.unwrap().window, Some((3, 7)));
 }
 
@@ -133,9 +131,9 @@ fn the_form_has_eight_pages_in_2_0_and_six_in_1_1() {
 fn a_4kn_device_leaves_the_half_kib_out_and_says_so() {
     let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 4096 };
     let iops = setup(&Settings::new("iops", 1), geometry, &[]).and_then(Iops::new).unwrap();
-    let bench = scripted(|_| 1000.0).conducted(&iops);
+    let mut bench = scripted(|_| 1000.0);
+    let findings = bench.studied(&iops, &iops.setup.settings);
     assert_eq!(steps(&bench.entries).len(), 1 + 5 * 49);
-    let findings = iops.study(&record(&iops.setup.settings, bench.entries));
     assert!(findings.caveat("block-size-left-out").is_some());
 }
 
@@ -154,9 +152,9 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
 #[test]
 fn quick_says_that_it_is_not_the_full_method() {
     let iops = iops_test(|s| s.profile = Profile::Quick);
-    let bench = scripted(|_| 1000.0).conducted(&iops);
+    let mut bench = scripted(|_| 1000.0);
+    let findings = bench.studied(&iops, &iops.setup.settings);
     assert_eq!(steps(&bench.entries).len(), 1 + 5 * 9);
-    let findings = iops.study(&record(&iops.setup.settings, bench.entries));
     let quick = findings.caveat("quick").unwrap();
     assert_eq!(quick.kind, CaveatKind::Invalidates);
 }
@@ -216,7 +214,8 @@ fn a_lesser_profile_says_so_and_does_not_name_the_pts() {
 #[test]
 fn offsets_can_be_aligned_to_4_kib() {
     let iops = iops_test(set("alignment", "4K"));
-    let bench = scripted(|_| 1000.0).conducted(&iops);
+    let mut bench = scripted(|_| 1000.0);
+    let findings = bench.studied(&iops, &iops.setup.settings);
     let steps = steps(&bench.entries);
     let aligned = |step: &&Step| {
         let streams = &step.load.stimulus().unwrap().streams;
@@ -224,6 +223,5 @@ fn offsets_can_be_aligned_to_4_kib() {
     };
     assert!(steps[1..].iter().all(aligned));
     assert!(!aligned(&steps[0]), "sequential I/O lies at multiples of its size");
-    let findings = iops.study(&record(&iops.setup.settings, bench.entries));
     assert!(findings.headline.ends_with("Aln=4K"), "{}", findings.headline);
 }

@@ -8,8 +8,8 @@ use crate::common::results::LoopResults;
 use crate::common::rounds::{TrackedMetric, random_points};
 use crate::exhibits::disclosure::{self, ReportForm, SECOND_STIMULUS};
 use crate::exhibits::loops::{
-    ConvergencePlot, convergence, no_window, not_steady, rounds_ending, rounds_table, steady_facts,
-    tracking_table, window_exhibits,
+    ConvergencePlot, convergence, first_window, not_steady, rounds_ending, rounds_table,
+    steady_facts, tracking_table,
 };
 use crate::exhibits::matrix::{
     AVERAGE, FIVE_NINES_TIME, LoopMatrix, MAXIMUM, MINIMUM, MatrixValue, millis,
@@ -48,7 +48,7 @@ impl ProcedureReport for Latency {
         ReportEntry::Form("LAT SS Convergence - Maximum (100 % W)"),
         ReportEntry::Plot(|run| convergence_plot(run, "Maximum", longest_response)),
         ReportEntry::Form("LAT SS Measurement Window - RND 4K W"),
-        ReportEntry::Several(measurement_window),
+        ReportEntry::Several(|run| first_window(&run.results.verdict)),
         ReportEntry::Of(
             &[Profile::Pts20, Profile::Quick],
             &[
@@ -176,11 +176,7 @@ impl ProcedureReport for Latency {
 
 /// Returns the matrix. The standard's table starts with 0/100.
 fn matrix<'r>(run: &'r LatencyRun<'_>) -> LoopMatrix<'r> {
-    LoopMatrix {
-        sizes: run.test.sizes.iter().rev().copied().collect(),
-        mixes: MIXES.iter().rev().copied().collect(),
-        results: &run.results,
-    }
+    LoopMatrix::new(&run.test.sizes, &MIXES, &run.results)
 }
 
 /// Plots the matrix as columns in perspective.
@@ -192,13 +188,6 @@ fn matrix_plot(run: &LatencyRun<'_>, value: &MatrixValue) -> Plot {
     Plot::new(PlotKind::Columns3d, &id, title, x, y)
         .caption("In the rounds of the measurement window; one series per read/write mix.")
         .series(series)
-}
-
-fn measurement_window(run: &LatencyRun<'_>) -> Vec<Exhibit> {
-    match run.results.verdict.tracks.first() {
-        Some(track) => window_exhibits(&run.results.verdict, track),
-        None => vec![no_window(&run.results.verdict.criteria)],
-    }
 }
 
 fn longest_response(measurement: &Measurement) -> Option<f64> {

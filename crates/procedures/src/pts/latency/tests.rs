@@ -114,9 +114,8 @@ fn without_steady_state_there_is_no_histogram() {
     let test = latency_test(|_| ());
     let mut bench = drive();
     bench.response = |step| Some(Nanos(1000 << step.place.round));
-    let bench = bench.conducted(&test);
+    let findings = bench.studied(&test, &test.setup.settings);
     assert_eq!(steps(&bench.entries).last().unwrap().place.round, 25);
-    let findings = test.study(&record(&test.setup.settings, bench.entries));
     let text = serde_json::to_string(page(&findings, HISTOGRAM_PAGE)).unwrap();
     assert!(text.contains("did not take place"), "{text}");
 }

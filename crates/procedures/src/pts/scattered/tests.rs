@@ -1,5 +1,7 @@
 use super::*;
-use crate::testing::scripted::{broken_record, record, scripted, set, steps};
+use crate::testing::scripted::{
+    broken_record, first_of_phase, purges_and_phases, record, scripted, set, steps, track_names,
+};
 use std::collections::HashSet;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::ActiveRange;
@@ -36,26 +38,16 @@ fn refused(geometry: Geometry, change: impl FnOnce(&mut Settings)) -> String {
 fn every_combination_has_its_purge_its_preconditioning_and_its_rounds() {
     for (name, points) in [("iops", 56), ("latency", 9)] {
         let entries = conducted(&settings(name, |_| ()), |_| 1000.0);
-        let mut order: Vec<String> = Vec::new();
         for entry in &entries {
-            let step = match entry {
-                JournalEntry::Purged(_) => "purge".to_owned(),
-                JournalEntry::Applied { step, .. } => step.place.phase.clone(),
-                JournalEntry::Settled { wanted, .. } => {
-                    assert_eq!(wanted.write_cache, Some(WriteCache::Enabled));
-                    continue;
-                }
-                _ => continue,
-            };
-            if order.last() != Some(&step) {
-                order.push(step);
+            if let JournalEntry::Settled { wanted, .. } = entry {
+                assert_eq!(wanted.write_cache, Some(WriteCache::Enabled));
             }
         }
         let mut expected = Vec::new();
         for part in ["ar100-8GiB", "ar100-16GiB", "ar75-8GiB", "ar75-16GiB"] {
             expected.extend(["purge".to_owned(), format!("{part}/wipc"), format!("{part}/rounds")]);
         }
-        assert_eq!(order, expected);
+        assert_eq!(purges_and_phases(&entries), expected);
         assert_eq!(steps(&entries).len(), 4 * (1 + 5 * points), "steady at once");
     }
 }
@@ -107,7 +99,7 @@ fn the_report_has_a_part_for_each_and_all_side_by_side() {
     assert_eq!(findings.title, "Latency");
     let verdict = findings.verdict.as_ref().unwrap();
     assert_eq!((verdict.steady, verdict.window), (true, Some((1, 5))));
-    let names: Vec<&str> = verdict.tracks.iter().map(|track| track.name.as_str()).collect();
+    let names = track_names(verdict);
     assert_eq!((names[0], names.len()), ("AR100 8 GiB RND 4K W", 4));
     let titles: Vec<&str> = findings.parts.iter().map(|part| part.title.as_str()).collect();
     assert_eq!(
@@ -187,9 +179,7 @@ fn a_part_without_steady_state_is_named_and_the_next_one_runs() {
 fn an_empty_and_an_unfinished_record_are_studied_without_invention() {
     let settings = settings("iops", |_| ());
     let mut entries = conducted(&settings, |_| 1000.0);
-    let is_of_second = |(step, _): (&Step, _)| step.place.phase == "ar100-16GiB/rounds";
-    let second = entries.iter().position(|entry| entry.applied().is_some_and(is_of_second));
-    entries.truncate(second.unwrap() + 3);
+    entries.truncate(first_of_phase(&entries, "ar100-16GiB/rounds") + 3);
     let mut broken = broken_record(&settings, entries);
     let findings = build(&settings).study(&broken);
     assert_eq!(findings.parts.len(), 2);

@@ -6,8 +6,8 @@ use crate::common::results::{LoopResults, PointResult};
 use crate::common::rounds::joint_verdict;
 use crate::exhibits::disclosure::{self, ReportForm, SECOND_STIMULUS};
 use crate::exhibits::loops::{
-    ConvergencePlot, NOT_STEADY_EARLIER, convergence, no_window, not_steady, rounds_table,
-    steady_facts, tracking_table, window_exhibits,
+    ConvergencePlot, NOT_STEADY_EARLIER, convergence, first_window, not_steady, rounds_table,
+    steady_facts, tracking_table,
 };
 use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
@@ -16,7 +16,7 @@ use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::tkperf;
 use crate::pts::scattered::RangedTest;
 use crate::pts::wipc_exhibits::wipc_exhibits;
-use crate::report_notation::joined;
+use crate::report_notation::{joined, steady_rounds};
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, KeyFigure, Metric, Page, Plot, PlotKind, Row, Scale, Series,
     Setting, Stroke, Table,
@@ -111,12 +111,12 @@ impl ProcedureReport for Throughput {
         let mut endings = Vec::new();
         for MeasuredSize { size_loop, results } in &run.results {
             let (pattern, rounds) = (size_loop.writes(), results.rounds.len());
-            endings.push(match (results.verdict.steady, results.verdict.window) {
-                (true, Some((first, last))) => {
-                    format!("{pattern} steady in rounds {first} to {last} of {rounds}")
+            endings.push(match steady_rounds(&results.verdict) {
+                Some(steady) => format!("{pattern} steady in {steady} of {rounds}"),
+                None if !run.record.has_ended() => {
+                    format!("{pattern}: {rounds} rounds are complete")
                 }
-                _ if !run.record.has_ended() => format!("{pattern}: {rounds} rounds are complete"),
-                _ => format!(
+                None => format!(
                     "{pattern}: steady state NOT achieved in {rounds} rounds (at most {} were \
                      allowed)",
                     size_loop.mixed_loop.rounds_max
@@ -267,10 +267,7 @@ fn size_plot(size: &MeasuredSize<'_>) -> Plot {
 fn form_pages(size: &MeasuredSize<'_>) -> Vec<Page> {
     let MeasuredSize { size_loop, results } = size;
     let name = size_loop.size_name();
-    let window = match results.verdict.tracks.first() {
-        Some(track) => window_exhibits(&results.verdict, track),
-        None => vec![no_window(&results.verdict.criteria)],
-    };
+    let window = first_window(&results.verdict);
     let convergence = |direction: &str, pattern| {
         page(
             &format!("TP SEQ {name} - SS Convergence - {direction}"),

@@ -2,7 +2,7 @@ use super::*;
 use crate::common::results::LoopResults;
 use crate::pts::scattered::RangedTest;
 use crate::testing::scripted::{
-    GEOMETRY, phase_steps, purges, record, scripted, settings_of, setup, steps,
+    GEOMETRY, phase_steps, purges, purges_and_phases, record, scripted, settings_of, setup, steps,
 };
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Amendment;
@@ -17,28 +17,12 @@ fn conducted(test: &Throughput, iops: impl FnMut(&Step) -> f64) -> Vec<JournalEn
     bench.entries
 }
 
-/// Purges and phases in the order in which they came, repeats left out.
-fn order(entries: &[JournalEntry]) -> Vec<String> {
-    let mut order: Vec<String> = Vec::new();
-    for entry in entries {
-        let name = match entry {
-            JournalEntry::Purged(_) => "purge".to_owned(),
-            JournalEntry::Applied { step, .. } => step.place.phase.clone(),
-            _ => continue,
-        };
-        if order.last() != Some(&name) {
-            order.push(name);
-        }
-    }
-    order
-}
-
 #[test]
 fn each_size_has_its_purge_its_preconditioning_and_its_rounds() {
     let test = throughput_test(|_| ());
     let entries = conducted(&test, |_| 100.0);
     assert_eq!(
-        order(&entries),
+        purges_and_phases(&entries),
         ["purge", "wipc-1024K", "rounds-1024K", "purge", "wipc-128K", "rounds-128K"]
     );
     let steps = steps(&entries);

@@ -11,7 +11,7 @@ use super::results::{LAST_STEPS, MergedSteps, SaturationEnd, WsatResults, WsatRu
 use super::setup::{HISTOGRAM_TIME, Wsat, WsatPreconditioning};
 use super::tables::{histogram_percentiles_table, steps_table, summary_table};
 use crate::common::metrics::MeasuredPoint;
-use crate::exhibits::cyclic_load::{check_exhibits, convergence_plot, evidence};
+use crate::exhibits::cyclic_load::{JudgedLoad, check_exhibits};
 use crate::exhibits::disclosure::{self, ReportForm, SECOND_STIMULUS, form_demand};
 use crate::exhibits::matrix::millis;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
@@ -343,13 +343,13 @@ fn steady_check(run: &WsatRun<'_>) -> Vec<Exhibit> {
 /// Returns the evidence; empty if nothing is or could be judged.
 fn steady_evidence(run: &WsatRun<'_>) -> Vec<Exhibit> {
     let Some(load) = run.test.cyclic_load() else { return Vec::new() };
-    let steps = &run.results.outcomes;
-    if load.track(steps).points.is_empty() {
+    let judged = JudgedLoad::new(load, run.record);
+    if judged.measured_steps().next().is_none() {
         return Vec::new();
     }
-    let mut exhibits = evidence(load, steps, "wsat");
-    let title = "Rounds of the saturation";
-    exhibits.push(Exhibit::Plot(convergence_plot(load, steps, "measured-minutes", title)));
+    let mut exhibits = judged.evidence("wsat");
+    let rounds = judged.convergence_plot("measured-minutes", "Rounds of the saturation");
+    exhibits.push(Exhibit::Plot(rounds));
     exhibits
 }
 

@@ -3,6 +3,7 @@
 
 use super::results::{WsatRun, WsatStep};
 use crate::exhibits::device_curves::{self, DevicePoint};
+use crate::exhibits::pages::push_point;
 use crate::exhibits::response::{run_confidence_plot, tail_plot};
 use crate::exhibits::seconds;
 use crate::exhibits::time_axis::PlotTimeAxis;
@@ -71,12 +72,7 @@ fn broken_curve(
 ) -> Vec<(f64, Option<f64>)> {
     let mut points = Vec::new();
     for step in &run.results.steps {
-        let x = x(step);
-        if step.gap && !points.is_empty() {
-            // A line across a gap would show values that were not measured.
-            points.push((x, None));
-        }
-        points.push((x, value(step)));
+        push_point(&mut points, step.gap, x(step), value(step));
     }
     points
 }

@@ -3,7 +3,8 @@ use super::setup::{HISTOGRAM, PHASE};
 use super::*;
 use crate::procedure_error::ProcedureError;
 use crate::testing::scripted::{
-    GEOMETRY, figure, phase_steps, record, refusal, scripted, set, settings_of, setup, steps,
+    GEOMETRY, figure, phase_steps, phases, record, refusal, scripted, set, settings_of, setup,
+    steps,
 };
 use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
 use steadfast_domain::settings::SteadyStateMethod;
@@ -121,9 +122,9 @@ fn tkperf_runs_1440_minutes_and_judges_none() {
     assert_eq!(saturation.len(), 1440);
     assert!(saturation.iter().all(|step| step.place.round == 0));
     assert_eq!(saturate(&wsat, |_| 20_480.0).len(), 1, "four fills end it too");
-    let bench = scripted(|_| 1.0).conducted(&wsat);
+    let mut bench = scripted(|_| 1.0);
+    let findings = bench.studied(&wsat, &wsat.setup.settings);
     assert!(!bench.entries.iter().any(|e| matches!(e, JournalEntry::Noted(_))));
-    let findings = wsat.study(&record(&wsat.setup.settings, bench.entries));
     assert!(findings.verdict.is_none());
     assert_eq!(findings.form_pages.len(), 2);
 }
@@ -150,9 +151,9 @@ fn the_user_can_choose_one_end() {
 #[test]
 fn btw_alone_gives_up_after_25_measured_minutes_and_says_so() {
     let wsat = wsat_test(|s| s.steady_state = SteadyStateMethod::Btw);
-    let bench = scripted(|step| f64::from(step.place.round * step.place.round)).conducted(&wsat);
+    let mut bench = scripted(|step| f64::from(step.place.round * step.place.round));
+    let findings = bench.studied(&wsat, &wsat.setup.settings);
     assert_eq!(phase_steps(&bench.entries, PHASE).len(), 25 * 31);
-    let findings = wsat.study(&record(&wsat.setup.settings, bench.entries));
     assert!(!findings.verdict.as_ref().unwrap().steady);
     let caveat = findings.caveat("steady-state-not-achieved").unwrap();
     assert_eq!(caveat.kind, CaveatKind::Invalidates);
@@ -179,10 +180,9 @@ fn a_gap_begins_the_window_anew_and_voids_the_minute_after_it() {
     let cycles_and_window = |round: u32, point: u32| {
         let mut bench = scripted(|_| 100.0);
         bench.gap_before = vec![(PHASE, round, point)];
-        wsat.conduct(&mut bench).unwrap();
+        let findings = bench.studied(&wsat, &wsat.setup.settings);
         let cycles = phase_steps(&bench.entries, PHASE).len() / 31;
         let window = last_noted_verdict(&bench.entries).window;
-        let findings = wsat.study(&record(&wsat.setup.settings, bench.entries));
         assert_eq!(findings.verdict.unwrap().window, window, "gap in {round}, {point}");
         (cycles, window)
     };
@@ -198,11 +198,8 @@ fn a_gap_before_the_histogram_repeats_it() {
     let mut bench = scripted(|_| 100.0);
     bench.gap_before = vec![(HISTOGRAM, 0, 1)];
     bench.response = |_| Some(Nanos::from_millis(2));
-    wsat.conduct(&mut bench).unwrap();
-    let all = steps(&bench.entries);
-    let phases: Vec<_> = all[all.len() - 2..].iter().map(|s| s.place.phase.as_str()).collect();
-    assert_eq!(phases, ["histogram", "histogram (attempt 2)"]);
-    let record = record(&wsat.setup.settings, bench.entries);
+    let record = bench.recorded(&wsat, &wsat.setup.settings);
+    assert_eq!(phases(&bench.entries), [PHASE, "histogram", "histogram (attempt 2)"]);
     let results = WsatResults::new(&wsat, &record);
     assert!(results.histogram.is_some());
     let findings = wsat.study(&record);
@@ -232,14 +229,11 @@ fn written_bytes_fills_and_response_times_are_added_up() {
 fn a_mix_needs_more_bytes_than_it_writes_and_reads_none_by_bytes() {
     let wsat = wsat_test(|s| s.set("workload", "RND 8K RW50"));
     assert_eq!(wsat.stimulus().until.bytes, Some(Bytes::gib(8)));
-    let mut settings = Settings::new("wsat", 1);
-    settings.set("workload", "read-intensive");
-    settings.steady_state = "fills:4".parse().unwrap();
-    let refused = build_wsat(&settings).unwrap_err().0;
-    assert!(refused.contains("writes nothing"), "{refused}");
-    settings.steady_state = SteadyStateMethod::Rounds;
-    settings.set("precondition", "wipc");
-    assert_eq!(build_wsat(&settings).unwrap().stimulus().until.bytes, None);
+    let reads = wsat_test(|s| {
+        s.set("workload", "read-intensive");
+        s.set("precondition", "wipc");
+    });
+    assert_eq!(reads.stimulus().until.bytes, None);
 }
 
 #[test]
@@ -259,9 +253,9 @@ fn sequential_workloads_run_at_t1q32_and_the_composite_at_the_class_demand() {
 }
 
 fn conducted(wsat: &Wsat, iops: impl FnMut(&Step) -> f64) -> (Vec<Step>, Findings) {
-    let bench = scripted(iops).conducted(wsat);
-    let all = steps(&bench.entries).into_iter().cloned().collect();
-    (all, wsat.study(&record(&wsat.setup.settings, bench.entries)))
+    let mut bench = scripted(iops);
+    let findings = bench.studied(wsat, &wsat.setup.settings);
+    (steps(&bench.entries).into_iter().cloned().collect(), findings)
 }
 
 fn steady_row(findings: &Findings) -> &str {
@@ -490,15 +484,11 @@ fn one_pass_is_refused_where_it_has_no_place() {
 
 #[test]
 fn one_pass_needs_the_spare_and_precedes_the_saturation() {
-    let mut settings = Settings::new("wsat", 7);
-    settings.set("precondition", "one-pass");
-    let why = build_wsat(&settings).unwrap_err().0;
-    assert!(why.contains("--set spare=7%"), "{why}");
-    settings.set("spare", "0");
-    let why = build_wsat(&settings).unwrap_err().0;
-    assert!(why.contains("1% to 400%"), "{why}");
-    settings.set("spare", "7%");
-    let (all, findings) = conducted(&build_wsat(&settings).unwrap(), |_| 100.0);
+    let wsat = wsat_test(|s| {
+        s.set("precondition", "one-pass");
+        s.set("spare", "7%");
+    });
+    let (all, findings) = conducted(&wsat, |_| 100.0);
     let regions = all.iter().take_while(|step| step.place.phase == "one-pass").count();
     assert_eq!((regions, all[regions].place.phase.as_str()), (64, PHASE));
     let caveat = findings.caveat("precondition").unwrap();

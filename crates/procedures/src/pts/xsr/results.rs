@@ -2,7 +2,7 @@
 
 use super::setup::{Xsr, XsrSegment};
 use crate::common::attempts::{current_attempt_steps, measurements};
-use crate::common::secondary::mean;
+use crate::common::secondary::{mb_per_second, mean};
 use crate::exhibits::matrix::millis;
 use crate::exhibits::time_axis::minutes;
 use steadfast_domain::step::is_whole;
@@ -126,10 +126,7 @@ fn recovery(segments: &[SegmentResult<'_>], wanted: Option<f64>) -> RecoveryTime
 impl SegmentResult<'_> {
     /// Returns the throughput of the whole segment in MB/s.
     pub fn average(&self) -> Option<f64> {
-        let measurements = self.measurements();
-        let bytes: u64 = measurements.iter().map(|m| m.bytes().0).sum();
-        let time: u64 = measurements.iter().map(|m| m.elapsed.0).sum();
-        (time > 0).then(|| bytes as f64 / 1e6 / Nanos(time).as_secs_f64())
+        mb_per_second(&self.measurements())
     }
 
     /// Returns the throughput of the slowest step in MB/s, ignoring a last step that is shorter.

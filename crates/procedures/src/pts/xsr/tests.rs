@@ -1,7 +1,8 @@
 use super::results::XsrResults;
 use super::*;
 use crate::testing::scripted::{
-    GEOMETRY, broken_record, purges, record, scripted, set, settings_of, setup, steps,
+    GEOMETRY, broken_record, first_of_phase, idle_times, purges, scripted, set, settings_of, setup,
+    steps,
 };
 use results::RecoveryTime;
 use steadfast_domain::{Demand, JournalEntry, Settings, Step};
@@ -35,15 +36,14 @@ fn three_segments_follow_the_purge_without_a_pause() {
     assert_eq!(described(all[840]), "segment-3: SEQ 1024K W T1Q32");
     let begins: Vec<usize> = (0..all.len()).filter(|n| !all[*n].continues).collect();
     assert_eq!(begins, [0, 480, 840], "inside a segment the load runs on");
-    assert!(!bench.entries.iter().any(|e| matches!(e, JournalEntry::Idled(_))));
+    assert!(idle_times(&bench.entries).is_empty());
 }
 
 #[test]
 fn recovery_is_the_first_step_at_the_first_segments_average() {
     let recovery = |level: &str| {
         let xsr = xsr_test(set("recovery-level", level));
-        let bench = scripted(recovering).conducted(&xsr);
-        let record = record(&xsr.setup.settings, bench.entries);
+        let record = scripted(recovering).recorded(&xsr, &xsr.setup.settings);
         let results = XsrResults::new(&xsr, &record);
         let rate = results.segments[0].average().unwrap();
         assert!((rate - 500.0 * 1.048_576).abs() < 1e-6, "{rate}");
@@ -87,20 +87,21 @@ fn recovery_is_to_the_step_and_its_approach_stands_next_to_it() {
     assert_eq!(figure("recovery-range"), (2.0, "min", 1));
 }
 
+/// Returns the number of steps of every segment.
+fn measured_steps(xsr: &Xsr, record: &Record) -> Vec<usize> {
+    XsrResults::new(xsr, record).segments.iter().map(|segment| segment.steps.len()).collect()
+}
+
 #[test]
 fn a_gap_begins_the_test_anew_with_the_purge() {
     let attempts = |phase: &'static str, point: u32| {
         let xsr = xsr_test(|_| ());
         let mut bench = scripted(recovering);
         bench.gap_before = vec![(phase, 0, point)];
-        xsr.conduct(&mut bench).unwrap();
-        let purges = purges(&bench.entries);
+        let record = bench.recorded(&xsr, &xsr.setup.settings);
+        assert_eq!(measured_steps(&xsr, &record), [480, 360, 480], "only the last attempt counts");
         let last = steps(&bench.entries).last().unwrap().place.phase.clone();
-        let record = record(&xsr.setup.settings, bench.entries);
-        let results = XsrResults::new(&xsr, &record);
-        let steps: Vec<usize> = results.segments.iter().map(|s| s.steps.len()).collect();
-        assert_eq!(steps, [480, 360, 480], "only the last attempt counts");
-        (purges, last)
+        (purges(&bench.entries), last)
     };
     assert_eq!(attempts("segment-1", 1), (1, "segment-3".to_owned()));
     assert_eq!(attempts("segment-1", 2), (2, "segment-3 (attempt 2)".to_owned()));
@@ -115,13 +116,10 @@ fn an_attempt_that_was_just_begun_anew_shows_nothing_of_the_old_one() {
     bench.gap_before = vec![("segment-2", 0, 5)];
     xsr.conduct(&mut bench).unwrap();
     let mut entries = bench.entries;
-    let is_second_attempt = |(step, _): (&Step, _)| step.place.phase.contains("attempt 2");
-    let second = entries.iter().position(|e| e.applied().is_some_and(is_second_attempt));
-    entries.truncate(second.unwrap() + 3);
+    entries.truncate(first_of_phase(&entries, "segment-1 (attempt 2)") + 3);
     let record = broken_record(&xsr.setup.settings, entries);
-    let results = XsrResults::new(&xsr, &record);
-    let steps: Vec<usize> = results.segments.iter().map(|s| s.steps.len()).collect();
-    assert_eq!((steps, results.recovery), (vec![3, 0, 0], RecoveryTime::NotMeasured));
+    assert_eq!(measured_steps(&xsr, &record), [3, 0, 0]);
+    assert_eq!(XsrResults::new(&xsr, &record).recovery, RecoveryTime::NotMeasured);
 }
 
 #[test]
@@ -131,11 +129,11 @@ fn durations_and_the_middle_demand_are_parameters() {
         s.set("middle-time", "3min");
         s.set("middle-demand", "T8Q32");
     });
-    let bench = scripted(recovering).conducted(&xsr);
+    let mut bench = scripted(recovering);
+    let findings = bench.studied(&xsr, &xsr.setup.settings);
     let all = steps(&bench.entries);
     assert_eq!(all.len(), 2 + 3 + 480);
     assert_eq!(all[2].load.stimulus().unwrap().demand, Demand::new(8, 32));
-    let findings = xsr.study(&record(&xsr.setup.settings, bench.entries));
     let unverified = findings.caveats.iter().filter(|c| c.id.starts_with("parameter-")).count();
     assert_eq!(unverified, 6, "with the alignment");
 }

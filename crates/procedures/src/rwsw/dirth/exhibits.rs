@@ -5,21 +5,21 @@ use super::setup::{DEMAND, HISTOGRAM, HISTOGRAM_TIME, RwswDirth, best};
 use crate::common::applied::ApplicableWorkload;
 use crate::common::attempts::last_attempt_steps;
 use crate::exhibits::chosen_rate::{self, ChosenRate};
-use crate::exhibits::cyclic_load::{JudgedLoad, convergence_plot, steps_plot};
+use crate::exhibits::cyclic_load::JudgedLoad;
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{
     FIVE_NINES, bins_caveat, confidence_plot, percentile_table, rated_title, run_confidence_plot,
 };
 use crate::exhibits::secondary::{self, SecondaryPoint};
-use crate::report_notation::{count_word, limits_text};
+use crate::report_notation::{count_word, limits_text, steady_rounds};
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::ladder::OUTSTANDING;
 use crate::rwsw::segments::{
     distribution, key_figures, segments_table, stream_counts, streams_table,
 };
 use steadfast_domain::findings::{
-    Axis, Exhibit, KeyFigure, Origin, Plot, PlotKind, Scale, Series, Setting, Stroke, Table,
+    Axis, Exhibit, KeyFigure, Origin, Plot, Scale, Series, Setting, Stroke, Table,
 };
 use steadfast_domain::{Caveat, Demand, Measurement, Record, Step, Tally, Verdict, caveats as ids};
 
@@ -114,12 +114,11 @@ impl ProcedureReport for RwswDirth {
         ReportEntry::Chapter("Steady State of the Composite"),
         ReportEntry::Plot(|run| {
             let title = format!("Every step - {}", run.test.steady.label);
-            steps_plot(&run.test.steady, &run.results.steady.steps, "steady-time", &title)
+            run.results.steady.steps_plot("steady-time", &title)
         }),
         ReportEntry::Plot(|run| {
             let title = format!("Measured steps - {}", run.test.steady.label);
-            let steps = &run.results.steady.steps;
-            convergence_plot(&run.test.steady, steps, "steady-measured", &title)
+            run.results.steady.convergence_plot("steady-measured", &title)
         }),
         ReportEntry::Several(|run| run.results.steady.check_and_evidence("steady")),
         ReportEntry::Chapter("Response Times at MaxIOPS"),
@@ -174,12 +173,9 @@ impl ProcedureReport for RwswDirth {
         }
         let chosen =
             run.results.chosen.map(|demand| format!("; MaxIOPS at {demand}")).unwrap_or_default();
-        let verdict = &run.results.steady.verdict;
-        match (verdict.steady, verdict.window) {
-            (true, Some((first, last))) => {
-                format!("Steady state in rounds {first} to {last}; {demands}{chosen}.")
-            }
-            _ => format!("Steady state NOT achieved; {demands}{chosen}."),
+        match steady_rounds(&run.results.steady.verdict) {
+            Some(rounds) => format!("Steady state in {rounds}; {demands}{chosen}."),
+            None => format!("Steady state NOT achieved; {demands}{chosen}."),
         }
     }
 
@@ -191,14 +187,14 @@ impl ProcedureReport for RwswDirth {
         let mut caveats = Vec::new();
         if run.record.has_ended() && !run.results.steady.verdict.steady {
             caveats.push(Caveat::invalidates(
-            ids::STEADY_STATE_NOT_ACHIEVED,
-            format!(
-                "STEADY STATE NOT ACHIEVED: the demands are those of a drive that was not steady \
-                 in {} measured steps of {}.",
-                run.test.steady.cycles_max, run.test.steady.label
-            ),
-            "Run it again with more rounds (--max-rounds).",
-        ));
+                ids::STEADY_STATE_NOT_ACHIEVED,
+                format!(
+                    "STEADY STATE NOT ACHIEVED: the demands are those of a drive that was not \
+                     steady in {} measured steps of {}.",
+                    run.test.steady.cycles_max, run.test.steady.label
+                ),
+                "Run it again with more rounds (--max-rounds).",
+            ));
         }
         caveats.extend(above_ceiling(run));
         caveats.extend(not_held(run));
@@ -331,8 +327,7 @@ fn outstanding_plot(run: &RwswDirthRun<'_>) -> Plot {
         ascending.iter().map(point).collect()
     };
     let five_nines = |m: &Measurement| Some(m.total().percentile(FIVE_NINES)?.as_millis_f64());
-    Plot::new(
-        PlotKind::Lines,
+    Plot::lines(
         "outstanding",
         "RWSW DIRTH ART, 99.999 % & Throughput v Total OIO",
         Axis::new("Total outstanding I/Os", Scale::Log2),

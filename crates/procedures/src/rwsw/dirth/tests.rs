@@ -1,7 +1,7 @@
 use super::setup::best;
 use super::*;
 use crate::rwsw::ladder::{DemandLadder, OUTSTANDING};
-use crate::testing::scripted::{build, figure, phases, record, scripted, steps};
+use crate::testing::scripted::{build, figure, phase_steps, phases, scripted, weights};
 use crate::testing::workload::settings;
 use steadfast_domain::{Nanos, Settings, Step};
 
@@ -20,26 +20,19 @@ fn steady_state_then_every_demand_then_the_histogram_of_the_best() {
         let outstanding = step.load.stimulus().unwrap().demand.outstanding();
         Some(Nanos(outstanding * 30_000))
     };
-    test.conduct(&mut bench).unwrap();
-    let phase_names = phases(&bench.entries);
+    let findings = bench.studied(&*test, &settings);
     assert_eq!(
-        phase_names,
+        phases(&bench.entries),
         ["wipc", "steady-state", "demand", "max-histogram-run-in", "max-histogram"]
     );
-    let all = steps(&bench.entries);
-    let demands: Vec<_> = all.iter().filter(|s| s.place.phase == "demand").collect();
+    let demands = phase_steps(&bench.entries, "demand");
     assert_eq!(demands.len(), 11);
-    for step in &demands {
-        let stimulus = step.load.stimulus().unwrap();
-        let weights: Vec<u32> = stimulus.streams.iter().map(|s| s.weight).collect();
-        assert_eq!(weights, [5000, 3000, 2000]);
-    }
-    let steady = all.iter().find(|s| s.place.phase == "steady-state").unwrap();
-    assert_eq!(steady.load.stimulus().unwrap().demand, Demand::new(32, 32));
+    assert!(demands.iter().all(|step| weights(step) == [5000, 3000, 2000]));
+    let demand =
+        |phase: &str| phase_steps(&bench.entries, phase)[0].load.stimulus().unwrap().demand;
+    assert_eq!(demand("steady-state"), Demand::new(32, 32));
     // 64, 128 and more give as many IOPS; 64 does with the fewest outstanding.
-    let last = all.last().unwrap().load.stimulus().unwrap().demand;
-    assert_eq!(last, Demand::new(2, 32));
-    let findings = test.study(&record(&settings, bench.entries));
+    assert_eq!(demand("max-histogram"), Demand::new(2, 32));
     assert!(findings.ending.contains("11 of 11 demands; MaxIOPS at T2Q32"), "{}", findings.ending);
     let titles: Vec<_> = findings.form_pages.iter().map(|page| page.title.as_str()).collect();
     assert_eq!(titles.len(), 4);
@@ -52,16 +45,14 @@ fn a_gap_in_the_loop_of_demands_or_before_the_histogram_repeats_it() {
     let test = build(&settings);
     let mut bench = scripted(saturating);
     bench.gap_before = vec![("demand", 0, 4), ("max-histogram", 0, 1)];
-    test.conduct(&mut bench).unwrap();
-    let conducted = phases(&bench.entries);
+    let findings = bench.studied(&*test, &settings);
     assert_eq!(
-        conducted[2..],
+        phases(&bench.entries)[2..],
         [
             "demand", "demand-run-in (attempt 2)", "demand (attempt 2)", "max-histogram-run-in",
             "max-histogram", "max-histogram-run-in (attempt 2)", "max-histogram (attempt 2)"
         ]
     );
-    let findings = test.study(&record(&settings, bench.entries));
     let gaps: Vec<_> = findings.caveats.iter().filter(|c| c.id == "gap").collect();
     assert_eq!(gaps.len(), 2);
     assert!(gaps[0].text.contains("loop of demands was done again"), "{}", gaps[0].text);
@@ -107,8 +98,7 @@ fn fills_are_those_of_the_workload_itself() {
             settings.set("least-fills", least);
         }
         let bench = scripted(|_| 20.0).conducted(&*build(&settings));
-        let all = steps(&bench.entries);
-        all.iter().rfind(|s| s.place.phase == "steady-state").unwrap().place.round
+        phase_steps(&bench.entries, "steady-state").last().unwrap().place.round
     };
     use steadfast_domain::Profile::{Pts20, Quick};
     assert_eq!(cycles(Some("0"), Pts20), 5);

@@ -17,8 +17,8 @@ use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::segments::{distribution, secondary_figures, streams_table};
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, Facts, KeyFigure, Origin, Page, Plot, PlotKind, Row, Scale,
-    Series, Setting, Stroke, Table,
+    Axis, Cell as TableCell, Exhibit, Facts, KeyFigure, Origin, Page, Plot, Row, Scale, Series,
+    Setting, Stroke, Table,
 };
 use steadfast_domain::script::{ScriptLoad, Timing};
 use steadfast_domain::text::grouped;
@@ -140,11 +140,11 @@ impl ProcedureReport for Replay {
         }
         if !run.results.is_compared() {
             caveats.push(Caveat::remark(
-            ids::NO_CAPTURED_VALUES,
-            "The workload does not tell how the captured storage did: the replay stands alone in \
-             the plots of response times and outstanding I/Os.",
-            "Read the workload from the trace or the step file of the capture.",
-        ));
+                ids::NO_CAPTURED_VALUES,
+                "The workload does not tell how the captured storage did: the replay stands alone \
+                 in the plots of response times and outstanding I/Os.",
+                "Read the workload from the trace or the step file of the capture.",
+            ));
         }
         caveats.extend(captured::caveats(
             &run.test.composite, &run.test.setup, &run.test.preconditioning,
@@ -331,8 +331,7 @@ fn line(
 
 fn rates_plot(run: &RwswReplayRun<'_>) -> Plot {
     let (iops, mb): (ReplayPointValue, ReplayPointValue) = (|m| m.iops, |m| m.mb_per_second);
-    Plot::new(
-        PlotKind::Lines,
+    Plot::lines(
         "iops-throughput-time",
         "Replay Native IOPS & TP v Time",
         time_axis(run).axis,
@@ -357,8 +356,7 @@ fn rates_plot(run: &RwswReplayRun<'_>) -> Plot {
 }
 
 fn response_plot(run: &RwswReplayRun<'_>) -> Plot {
-    Plot::new(
-        PlotKind::Lines,
+    Plot::lines(
         "response-time",
         "Replay Native Response Time v Time",
         time_axis(run).axis,
@@ -375,8 +373,7 @@ fn response_plot(run: &RwswReplayRun<'_>) -> Plot {
 }
 
 fn outstanding_plot(run: &RwswReplayRun<'_>) -> Plot {
-    Plot::new(
-        PlotKind::Lines,
+    Plot::lines(
         "outstanding-time",
         "Replay Native Outstanding I/Os v Time",
         time_axis(run).axis,

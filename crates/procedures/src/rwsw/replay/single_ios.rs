@@ -4,9 +4,7 @@
 //! never negative: the engine submits no I/O early.
 
 use super::results::{RwswReplayResults, captured_time};
-use steadfast_domain::findings::{
-    Axis, Facts, Plot, PlotKind, Scale, Series, Setting, Stroke, TimeUnit,
-};
+use steadfast_domain::findings::{Axis, Facts, Plot, Scale, Series, Setting, Stroke, TimeUnit};
 use steadfast_domain::replayed::{IntervalLateness, Lateness};
 use steadfast_domain::script::{ScriptLoad, Timing};
 use steadfast_domain::text::{grouped, number};
@@ -272,8 +270,7 @@ pub(super) fn lateness_plot(script: &ScriptLoad, results: &RwswReplayResults<'_>
     };
     let micros = |nanos: Nanos| nanos.0 as f64 / 1e3;
     points.iter().any(|(_, late)| late.ios > 0).then(|| {
-        Plot::new(
-            PlotKind::Lines,
+        Plot::lines(
             "start-error-time",
             "Replay Native Start Error v Time",
             Axis::time("Time of the capture", TimeUnit::Seconds),

@@ -1,6 +1,7 @@
 use super::*;
 use crate::testing::scripted::{
-    applied, build, page, phases, plot_of, record, refusal, retouched, scripted, steps,
+    applied, build, idle_times, page, phases, plot_of, record, refusal, retouched, scripted, steps,
+    weights,
 };
 use crate::testing::workload::{settings, workload};
 use steadfast_domain::findings::Exhibit;
@@ -26,11 +27,11 @@ fn capture_steps_are_played_with_their_counts_demands_times_and_pauses() {
     let test = build(&settings);
     let mut bench = scripted(|_| 500.0);
     bench.response = |_| Some(Nanos::from_millis(4));
-    test.conduct(&mut bench).unwrap();
+    let findings = bench.studied(&*test, &settings);
     let all = steps(&bench.entries);
     let loads: Vec<_> = all.iter().map(|step| step.load.stimulus().unwrap()).collect();
-    let weights = |at: usize| loads[at].streams.iter().map(|s| s.weight).collect::<Vec<_>>();
-    assert_eq!((weights(0), weights(1), weights(2)), (vec![2000, 1000], vec![2000; 2], vec![3000]));
+    let weights: Vec<_> = all.iter().map(|step| weights(step)).collect();
+    assert_eq!(weights, [vec![2000, 1000], vec![2000; 2], vec![3000]]);
     for (load, step) in loads.iter().zip(&workload().steps) {
         assert_eq!(
             load.streams.iter().map(|s| u64::from(s.weight)).sum::<u64>(),
@@ -40,15 +41,8 @@ fn capture_steps_are_played_with_their_counts_demands_times_and_pauses() {
     }
     assert_eq!(loads[0].pace, Pace::Fixed { ios: 3000, per: Nanos::from_secs(10) });
     assert_eq!(loads[1].pace, Pace::Closed);
-    let entries = bench.entries.iter();
-    let idled: Vec<_> = entries
-        .filter_map(|entry| match entry {
-            JournalEntry::Idled(time) => Some(*time),
-            _ => None,
-        })
-        .collect();
+    let idled = idle_times(&bench.entries);
     assert_eq!(idled, [Nanos::from_secs(20)], "what was silent between the second and the third");
-    let findings = test.study(&record(&settings, bench.entries));
     // 500 IOPS for 3 x 10 s; the steps had 3,000, 4,000 and 3,000 I/Os.
     assert!(
         findings.ending.starts_with("Replay complete: 3 of 3 capture steps were played; 150.0 %")
@@ -76,14 +70,13 @@ fn every_capture_step_writes_its_own_data_where_the_workloads_are_wanted() {
         workload.steps[0].data_pattern = Some(pattern(20, 45));
         workload.steps[2].data_pattern = Some(pattern(17, 41));
         workload.steps[2].threads = Some(3);
-        let test = build(&settings);
         let mut bench = scripted(|_| 500.0);
         bench.response = |_| Some(Nanos::from_millis(4));
-        test.conduct(&mut bench).unwrap();
+        let findings = bench.studied(&*build(&settings), &settings);
         let all = steps(&bench.entries);
         let patterns: Vec<_> =
             all.iter().map(|s| s.load.stimulus().unwrap().data_pattern.clone()).collect();
-        (patterns, test.study(&record(&settings, bench.entries)))
+        (patterns, findings)
     };
     let (own, findings) = patterns("workload");
     assert_eq!(own, [pattern(20, 45), pattern(19, 42), pattern(17, 41)]);
@@ -178,12 +171,10 @@ fn the_composite_to_steady_state_and_the_demands_can_precede_it() {
 #[test]
 fn a_gap_repeats_no_step_and_is_told() {
     let settings = plain("pauses", "skip");
-    let test = build(&settings);
     let mut bench = scripted(|_| 500.0);
     bench.gap_before = vec![("replay", 0, 2)];
-    test.conduct(&mut bench).unwrap();
+    let findings = bench.studied(&*build(&settings), &settings);
     assert_eq!(steps(&bench.entries).len(), 3);
-    let findings = test.study(&record(&settings, bench.entries));
     let gap = findings.caveat("gap").unwrap();
     assert!(gap.text.contains("from its beginning; nothing is left out"), "{}", gap.text);
 }

@@ -3,12 +3,12 @@
 
 use super::setup::{RwswWsatKind, SteadyStreams};
 use crate::common::applied::ApplicableWorkload;
-use crate::exhibits::cyclic_load::{JudgedLoad, convergence_plot, fresh_caveat};
+use crate::exhibits::cyclic_load::{JudgedLoad, fresh_caveat};
 use crate::exhibits::disclosure::{self, ReportForm, form_demands};
 use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::secondary::{self, SecondaryPoint};
-use crate::report_notation::{count_word, limits_text, reservation_text};
+use crate::report_notation::{count_word, limits_text, reservation_text, slug, steady_rounds};
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::segments::{
     distribution, iops_over_time, iops_response, key_figures, segments_table, stream_counts,
@@ -41,12 +41,8 @@ fn reported<'a>(run: &JudgedLoad<'a>) -> Vec<&'a Measurement> {
         Some((first, last)) => (first..=last).contains(&round),
         None => points.iter().any(|point| point.round == round && point.value.is_some()),
     };
-    let measured = measured_steps(run).filter(|(step, _)| counts(step.place.round));
+    let measured = run.measured_steps().filter(|(step, _)| counts(step.place.round));
     measured.map(|(_, outcome)| &outcome.measurement).collect()
-}
-
-fn measured_steps<'a>(run: &JudgedLoad<'a>) -> impl Iterator<Item = (&'a Step, &'a Outcome)> {
-    run.steps.iter().copied().filter(|(step, _)| run.load.is_measured(step.place.point))
 }
 
 type RwswSteadyRun<'a> = StudiedRun<'a, SteadyStreams>;
@@ -129,11 +125,10 @@ impl ProcedureReport for SteadyStreams {
         let steady = run.results.steady_count();
         match run.test.kind {
             RwswWsatKind::Multi => {
-                let verdict = runs.first().map(|run| &run.verdict).filter(|verdict| verdict.steady);
-                match verdict.and_then(|verdict| Some((verdict.window?, verdict))) {
-                    Some(((first, last), verdict)) => {
-                        let reservation = reservation_text(verdict);
-                        format!("Steady state in rounds {first} to {last}{reservation}.")
+                let verdict = runs.first().map(|run| &run.verdict);
+                match verdict.and_then(|verdict| Some((verdict, steady_rounds(verdict)?))) {
+                    Some((verdict, rounds)) => {
+                        format!("Steady state in {rounds}{}.", reservation_text(verdict))
                     }
                     None => "Steady state NOT achieved in the maximum number of rounds.".to_owned(),
                 }
@@ -168,11 +163,10 @@ impl ProcedureReport for SteadyStreams {
     fn figures(run: &RwswSteadyRun<'_>) -> Vec<KeyFigure> {
         match run.test.kind {
             RwswWsatKind::Individual => {
-                let rate = |s: &SecondaryPoint| {
-                    KeyFigure::new(&crate::report_notation::slug(&s.name), &s.name, s.iops, "IOPS")
-                };
+                let rate =
+                    |s: &SecondaryPoint| KeyFigure::new(&slug(&s.name), &s.name, s.iops, "IOPS");
                 let per_watt = |s: &SecondaryPoint| {
-                    let id = format!("{}-per-watt", crate::report_notation::slug(&s.name));
+                    let id = format!("{}-per-watt", slug(&s.name));
                     let label = format!("{}, rate per watt", s.name);
                     KeyFigure::new(&id, label, s.iops_per_watt(), "IOPS/W")
                 };
@@ -257,7 +251,7 @@ fn segments(test: &SteadyStreams, runs: &[JudgedLoad<'_>]) -> Vec<SecondaryPoint
             let segment = |(step, outcome): (&Step, &Outcome)| {
                 SecondaryPoint::from_means(step.place.round.to_string(), &[&outcome.measurement])
             };
-            runs.iter().flat_map(measured_steps).map(segment).collect()
+            runs.iter().flat_map(JudgedLoad::measured_steps).map(segment).collect()
         }
     }
 }
@@ -281,7 +275,7 @@ fn steady_chapter(run: &JudgedLoad<'_>) -> Page {
     let mut exhibits = run.check_and_evidence(&run.load.phase);
     let id = format!("{}-measured", run.load.phase);
     let title = format!("Measured steps - {}", run.load.label);
-    exhibits.push(Exhibit::Plot(convergence_plot(run.load, &run.steps, &id, &title)));
+    exhibits.push(Exhibit::Plot(run.convergence_plot(&id, &title)));
     page(&format!("Steady State of {}", run.load.label), exhibits)
 }
 
@@ -302,7 +296,7 @@ fn distribution_page(run: &RwswSteadyRun<'_>) -> Page {
         }
         RwswWsatKind::Multi => {
             names.extend(run.test.composite.streams().iter().map(ToString::to_string));
-            for (step, outcome) in runs.iter().flat_map(measured_steps) {
+            for (step, outcome) in runs.iter().flat_map(JudgedLoad::measured_steps) {
                 counts.push(stream_counts(step, &outcome.measurement));
             }
         }

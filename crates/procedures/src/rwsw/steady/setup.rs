@@ -9,6 +9,7 @@ use crate::exhibits::disclosure;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::workload::SEQUENTIAL_DEMAND;
+use crate::report_notation::distinct;
 use crate::rwsw::composite::{CapturedComposite, NamedStreams};
 use crate::rwsw::method::{ARRIVALS, BETWEEN, CONTENT, FILLS, MEASURED, ZONES, check_ending};
 use crate::rwsw::preconditioning::{
@@ -57,12 +58,7 @@ impl SteadyStreams {
             }
             RwswWsatKind::Individual => stream_runs(&setup, &composite, &preconditioning)?,
         };
-        let mut demands: Vec<Demand> = Vec::new();
-        for demand in runs.iter().map(|run| run.stimulus.demand) {
-            if !demands.contains(&demand) {
-                demands.push(demand);
-            }
-        }
+        let demands = distinct(runs.iter().map(|run| run.stimulus.demand));
         Ok(SteadyStreams { kind, setup, composite, preconditioning, runs, demands })
     }
 

@@ -1,4 +1,6 @@
-use crate::testing::scripted::{build, record, refusal, scripted, steps};
+use crate::testing::scripted::{
+    build, phase_steps, phases, record, refusal, scripted, steps, track_names, weights,
+};
 use crate::testing::workload::settings;
 use steadfast_domain::findings::Cell;
 use steadfast_domain::stimulus::{DataPattern, Op, Order, Pace, Zone};
@@ -8,25 +10,22 @@ use steadfast_domain::{Bytes, CaveatKind, Demand, Nanos, Settings, Stimulus, cav
 fn the_composite_has_the_counts_of_the_capture_in_every_step() {
     let settings = settings("multi-wsat");
     let test = build(&settings);
-    let bench = scripted(|_| 1000.0).conducted(&*test);
-    let all = steps(&bench.entries);
-    assert_eq!(all[0].place.phase, "wipc");
-    let runs: Vec<_> = all.iter().filter(|s| s.place.phase == "steady-state").collect();
+    let mut bench = scripted(|_| 1000.0);
+    let findings = bench.studied(&*test, &settings);
+    assert_eq!(phases(&bench.entries), ["wipc", "steady-state"]);
+    let runs = phase_steps(&bench.entries, "steady-state");
     assert_eq!(runs.len(), 5 * 31, "five rounds, 30 steps between");
     for step in &runs {
-        let stimulus = step.load.stimulus().unwrap();
-        let weights: Vec<u32> = stimulus.streams.iter().map(|s| s.weight).collect();
-        assert_eq!(weights, [5000, 3000, 2000]);
-        assert_eq!(stimulus.demand, Demand::new(4, 32), "the class's: the capture says none");
+        assert_eq!(weights(step), [5000, 3000, 2000]);
+        let demand = step.load.stimulus().unwrap().demand;
+        assert_eq!(demand, Demand::new(4, 32), "the class's: the capture says none");
     }
     assert!(runs[1..].iter().all(|step| step.continues));
-    let findings = test.study(&record(&settings, bench.entries));
     assert_eq!(findings.ending, "Steady state in rounds 1 to 5.");
     assert_eq!(findings.form_pages.len(), 4);
     assert!(findings.method.contains("RWSW PTS 1.0.7"), "{}", findings.method);
-    let ids: Vec<&str> = findings.caveats.iter().map(|c| c.id.as_str()).collect();
     for id in ["rwsw-cadence", "rwsw-rules", "parameter-preconditioning"] {
-        assert!(ids.contains(&id), "{id}: {ids:?}");
+        assert!(findings.caveat(id).is_some(), "{id}");
     }
 }
 
@@ -156,10 +155,9 @@ fn every_stream_is_run_alone_at_the_demand_of_its_order() {
     let test = build(&settings);
     let mut bench = scripted(|_| 1000.0);
     bench.response = |_| Some(Nanos::from_millis(2));
-    test.conduct(&mut bench).unwrap();
-    let all = steps(&bench.entries);
+    let findings = bench.studied(&*test, &settings);
     let load_of = |phase: &str| {
-        let steps: Vec<_> = all.iter().filter(|s| s.place.phase == phase).collect();
+        let steps = phase_steps(&bench.entries, phase);
         let stimulus = steps[0].load.stimulus().unwrap().clone();
         assert_eq!((steps.len(), stimulus.streams.len()), (5 * 31, 1), "{phase}");
         (stimulus.streams[0].to_string(), stimulus.demand)
@@ -167,13 +165,11 @@ fn every_stream_is_run_alone_at_the_demand_of_its_order() {
     assert_eq!(load_of("stream-1"), ("RND 4K W".to_owned(), Demand::new(4, 32)));
     assert_eq!(load_of("stream-2"), ("RND 8K R".to_owned(), Demand::new(4, 32)));
     assert_eq!(load_of("stream-3"), ("SEQ 64K W".to_owned(), Demand::new(1, 32)));
-    let findings = test.study(&record(&settings, bench.entries));
     assert_eq!(findings.ending, "All 3 I/O streams reached steady state.");
     let verdict = findings.verdict.unwrap();
     assert!(verdict.steady);
-    let evidence: Vec<&str> = verdict.tracks.iter().map(|track| track.name.as_str()).collect();
     let streams = ["RND 4K W T4Q32", "RND 8K R T4Q32", "SEQ 64K W T1Q32"];
-    assert_eq!((verdict.window, &evidence[..]), (Some((1, 5)), &streams[..]));
+    assert_eq!((verdict.window, &track_names(&verdict)[..]), (Some((1, 5)), &streams[..]));
     let figures: Vec<&str> = findings.front.figures.iter().map(|f| f.label.as_str()).collect();
     assert_eq!(figures[..3], streams);
     let per_watt = streams.map(|stream| format!("{stream}, rate per watt"));
@@ -191,7 +187,7 @@ fn evidence_of_streams_that_end_at_different_rounds_names_their_windows() {
     });
     let verdict = bench.studied(&*build(&settings), &settings).verdict.unwrap();
     assert_eq!((verdict.steady, verdict.window), (true, None));
-    let names: Vec<&str> = verdict.tracks.iter().map(|track| track.name.as_str()).collect();
+    let names = track_names(&verdict);
     assert_eq!(names[0], "RND 4K W T4Q32, rounds 1 to 5");
     assert_eq!(names[2], "SEQ 64K W T1Q32, rounds 4 to 8");
 }
@@ -204,10 +200,9 @@ fn one_stream_that_is_never_steady_makes_the_run_unsteady_and_is_named() {
         "stream-2" => f64::from(step.place.round * step.place.round),
         _ => 1000.0,
     });
-    test.conduct(&mut bench).unwrap();
-    let all = steps(&bench.entries);
-    assert!(all.iter().any(|s| s.place.phase == "stream-3"), "the others are run all the same");
-    let findings = test.study(&record(&settings, bench.entries));
+    let findings = bench.studied(&*test, &settings);
+    let third = phase_steps(&bench.entries, "stream-3");
+    assert!(!third.is_empty(), "the others are run all the same");
     assert!(!findings.verdict.as_ref().unwrap().steady);
     let caveat = findings.caveat("steady-state-not-achieved").unwrap();
     assert_eq!(caveat.kind, CaveatKind::Invalidates);
@@ -220,8 +215,7 @@ fn a_gap_begins_the_window_of_its_run_anew() {
     let mut bench = scripted(|_| 1000.0);
     bench.gap_before = vec![("steady-state", 3, 7)];
     build(&settings).conduct(&mut bench).unwrap();
-    let all = steps(&bench.entries);
-    let count = all.iter().filter(|s| s.place.phase == "steady-state").count();
+    let count = phase_steps(&bench.entries, "steady-state").len();
     assert_eq!(count, 7 * 31, "rounds 3 to 7 are the window");
 }
 
@@ -244,13 +238,13 @@ fn the_regime_and_the_content_are_the_operators_choice_and_disclosed() {
     let own = DataPattern::Entropy { random_percent: 32, duplicate_percent: 28 };
     settings.workload.as_mut().unwrap().data_pattern = own.clone();
     let test = build(&settings);
-    let bench = scripted(|_| 100_000.0).conducted(&*test);
+    let mut bench = scripted(|_| 100_000.0);
+    let findings = bench.studied(&*test, &settings);
     let all = steps(&bench.entries);
     assert_eq!(all[0].place.phase, "steady-state");
     assert_eq!(all[0].load.stimulus().unwrap().data_pattern, own);
-    let findings = test.study(&record(&settings, bench.entries));
-    let ids: Vec<&str> = findings.caveats.iter().map(|c| c.id.as_str()).collect();
-    assert!(ids.contains(&"reads-unwritten") && ids.contains(&"data-pattern"), "{ids:?}");
+    assert!(findings.caveat("reads-unwritten").is_some());
+    assert!(findings.caveat("data-pattern").is_some());
 }
 
 #[test]
@@ -259,10 +253,10 @@ fn streams_of_no_whole_sectors_are_left_out_and_named() {
     let small = steadfast_domain::IoStream::new(Op::Read, Order::Random, Bytes(128)).with_weight(9);
     settings.workload.as_mut().unwrap().streams.push(small);
     let test = build(&settings);
-    let bench = scripted(|_| 1000.0).conducted(&*test);
+    let mut bench = scripted(|_| 1000.0);
+    let findings = bench.studied(&*test, &settings);
     let all = steps(&bench.entries);
     assert_eq!(all.last().unwrap().load.stimulus().unwrap().streams.len(), 3);
-    let findings = test.study(&record(&settings, bench.entries));
     let caveat = findings.caveat("streams-left-out").unwrap();
     assert!(caveat.text.contains("9 I/Os"), "{}", caveat.text);
 }

@@ -3,8 +3,11 @@
 use super::results::{TkperfTestResult, tracked, unit};
 use crate::common::secondary::mean;
 use crate::exhibits::loops::tracking_table;
+use crate::exhibits::matrix::size_name;
 use crate::exhibits::pages::page;
-use crate::exhibits::tkperf::{self, SaturatedMinute, TkperfPoint, TkperfTest, write_saturation};
+use crate::exhibits::tkperf::{
+    self, SaturatedMinute, TkperfPoint, TkperfTest, point_of, write_saturation,
+};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::report_notation::mix_name;
 use std::collections::BTreeSet;
@@ -143,9 +146,9 @@ fn matrix(studied: &TkperfTestResult<'_>, id: &str, title: &str, decimals: u8) -
     let sizes: BTreeSet<Bytes> = patterns().map(|pattern| pattern.size).collect();
     let mixes: BTreeSet<u8> = patterns().map(|pattern| pattern.read_percent).collect();
     let rows = sizes.iter().map(|size| {
-        let name = size.transfer_size().trim_end_matches('K').to_owned();
-        let cells = mixes.iter().map(|mix| Cell::number(mean_of(studied, *size, *mix), decimals));
-        Row::new(name, cells).strong(*size == Bytes::kib(4))
+        let mean = |mix: &u8| point_of(&studied.points, *mix, *size).and_then(|point| point.mean);
+        let cells = mixes.iter().map(|mix| Cell::number(mean(mix), decimals));
+        Row::new(size_name(*size), cells).strong(*size == Bytes::kib(4))
     });
     Table::new(id, title, "Block Size (KiB)")
         .spanner("Read / Write Mix %")
@@ -153,17 +156,12 @@ fn matrix(studied: &TkperfTestResult<'_>, id: &str, title: &str, decimals: u8) -
         .rows(rows)
 }
 
-/// Returns the mean of the point with this block size and percentage of reads.
-fn mean_of(studied: &TkperfTestResult<'_>, size: Bytes, mix: u8) -> Option<f64> {
-    let mut of_size = studied.points.iter().filter(|point| point.pattern.size == size);
-    of_size.find(|point| point.pattern.read_percent == mix)?.mean
-}
-
 fn rates(studied: &TkperfTestResult<'_>) -> Table {
     let rows = studied.points.iter().filter(|point| point.pattern.read_percent == 100);
     let rows = rows.map(|reads| {
         let size = reads.pattern.size;
-        let cells = [reads.mean, mean_of(studied, size, 0)].map(|rate| Cell::number(rate, 1));
+        let written = point_of(&studied.points, 0, size).and_then(|point| point.mean);
+        let cells = [reads.mean, written].map(|rate| Cell::number(rate, 1));
         Row::new(format!("SEQ {}", size.transfer_size()), cells)
     });
     let title = "Throughput in the measurement window, MB/s";

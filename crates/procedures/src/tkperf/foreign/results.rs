@@ -3,7 +3,7 @@
 use crate::common::secondary::mean;
 use crate::exhibits::tkperf::{NumberedValue, TkperfPoint};
 use crate::pts::method::{TWENTY_TEN, reported_rounds};
-use crate::report_notation::{distinct, rounds_text};
+use crate::report_notation::{distinct, rounds_text, steady_rounds};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::steady_state::{TrackPoint, judge_first_steady};
 use steadfast_domain::{
@@ -54,11 +54,9 @@ impl<'a> TkperfTestResult<'a> {
                 _ => format!("{rounds} zones."),
             };
         };
-        match (verdict.steady, verdict.window) {
-            (true, Some((first, last))) => {
-                format!("Steady state in rounds {first} to {last} of {rounds}.")
-            }
-            _ => format!("Steady state NOT achieved in {rounds} rounds."),
+        match steady_rounds(verdict) {
+            Some(steady) => format!("Steady state in {steady} of {rounds}."),
+            None => format!("Steady state NOT achieved in {rounds} rounds."),
         }
     }
 

@@ -1,8 +1,6 @@
 //! Zones on the scripted bench: a disk whose inner zones are slower.
 
-use crate::testing::scripted::{
-    broken_record, build, number, purges, record, refusal, scripted, steps,
-};
+use crate::testing::scripted::{broken_record, build, number, purges, record, scripted, steps};
 use steadfast_domain::findings::Exhibit;
 use steadfast_domain::{Bytes, EndState, Findings, Settings, Step};
 
@@ -84,15 +82,4 @@ fn a_run_that_broke_off_shows_the_zones_that_it_has() {
     assert_eq!(findings.end, EndState::Unfinished);
     assert!(findings.ending.contains("2 of 5 zones"), "{}", findings.ending);
     assert_eq!(procedure.study(&record(&settings, Vec::new())).parts.len(), 0);
-}
-
-#[test]
-fn too_many_zones_and_rounds_are_refused() {
-    assert!(refusal(&settings("hdd-iops", "1")).contains("2 to 1024"));
-    let mut small = settings("hdd-iops", "1024");
-    small.active_range_percent = Some(50);
-    assert!(refusal(&small).contains("or fewer zones"), "512 MiB in 1024 zones");
-    let mut rounds = settings("hdd-iops", "5");
-    rounds.rounds_max = Some(3);
-    assert!(refusal(&rounds).contains("last zone"));
 }
