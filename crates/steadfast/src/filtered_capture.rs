@@ -178,10 +178,9 @@ impl FilteredCapture {
         text: impl FnOnce(&T) -> String,
     ) -> anyhow::Result<ExitState> {
         if json {
-            self.print(account, content)?;
-        } else {
-            terminal::print(&text(&content))?;
+            return self.print(account, content);
         }
+        terminal::print(&text(&content))?;
         Ok(self.ending())
     }
 
@@ -195,8 +194,7 @@ impl FilteredCapture {
         texts: impl FnOnce(&T) -> Vec<String>,
     ) -> anyhow::Result<ExitState> {
         if json {
-            self.print(account, content)?;
-            return Ok(self.ending());
+            return self.print(account, content);
         }
         let texts = texts(&content);
         if texts.is_empty() {
@@ -206,12 +204,12 @@ impl FilteredCapture {
         Ok(self.ending())
     }
 
-    /// Prints an answer as JSON.
+    /// Prints an answer as JSON, and returns how the command ends.
     pub fn print<T: Serialize + JsonSchema>(
         &self,
         account: PassAccount,
         content: T,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<ExitState> {
         terminal::print_json(&CaptureDocument {
             file: &self.name,
             conditions: self.conditions(),
@@ -220,7 +218,8 @@ impl FilteredCapture {
             account,
             integrity: self.captured.integrity(),
             content,
-        })
+        })?;
+        Ok(self.ending())
     }
 }
 

@@ -324,29 +324,27 @@ pub fn write(
     let printed = ReportTime { report_unix_ms: wall_clock_unix_ms() };
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();
     for format in formats {
-        match format {
-            Format::Html => {
-                let page = steadfast_report::html(findings, &printed);
-                files.push(("report.html".into(), page.into_bytes()));
-            }
+        let content = match format {
+            Format::Html => steadfast_report::html(findings, &printed).into_bytes(),
             Format::Pdf => {
                 start_typesetter()?;
-                let document = steadfast_report::pdf(findings, &printed)?;
-                files.push(("report.pdf".into(), document));
+                steadfast_report::pdf(findings, &printed)?
             }
             Format::Form => {
                 start_typesetter()?;
-                let document = steadfast_report::pdf_form(findings, &printed)?;
-                files.push(("form.pdf".into(), document));
+                steadfast_report::pdf_form(findings, &printed)?
             }
-            Format::Csv => files.extend(tables(findings)),
-            Format::Json => {
-                files.push(("findings.json".into(), steadfast_report::json(findings)?));
+            Format::Json => steadfast_report::json(findings)?,
+            Format::Csv => {
+                files.extend(tables(findings));
+                continue;
             }
             Format::Text => {
-                terminal::print(&steadfast_report::text(findings, terminal::width()))?;
+                print(findings, false)?;
+                continue;
             }
-        }
+        };
+        files.extend(format.file_name().map(|name| (name.to_owned(), content)));
     }
     directory.write_files(&files)
 }
@@ -418,14 +416,20 @@ impl<'a> OptionalReport<'a> {
 
 /// Returns the file names of these formats that do not depend on the findings.
 pub fn file_names(formats: &[Format]) -> Vec<&'static str> {
-    let name = |format: &Format| match format {
-        Format::Html => Some("report.html"),
-        Format::Pdf => Some("report.pdf"),
-        Format::Form => Some("form.pdf"),
-        Format::Json => Some("findings.json"),
-        Format::Csv | Format::Text => None,
-    };
-    formats.iter().filter_map(name).collect()
+    formats.iter().filter_map(|format| format.file_name()).collect()
+}
+
+impl Format {
+    /// Returns the name of the file; `None` for a file per table and for text, which is printed.
+    fn file_name(self) -> Option<&'static str> {
+        match self {
+            Format::Html => Some("report.html"),
+            Format::Pdf => Some("report.pdf"),
+            Format::Form => Some("form.pdf"),
+            Format::Json => Some("findings.json"),
+            Format::Csv | Format::Text => None,
+        }
+    }
 }
 
 /// Returns every table as CSV, with its file name.

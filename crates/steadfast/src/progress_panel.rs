@@ -1,14 +1,14 @@
 //! Progress of a run on standard error: a live panel on a terminal, log lines otherwise.
 
 use crate::panel_trend::Trend;
-use crate::terminal::NoControlEcho;
+use crate::terminal::{NoControlEcho, number_or_dash};
 use crate::{rig_remarks, terminal};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::time::{Duration, Instant};
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::power_cut::PowerCutTrial;
 use steadfast_domain::record::CoolDown;
-use steadfast_domain::text::{number, printable};
+use steadfast_domain::text::printable;
 use steadfast_domain::{
     Device, Measurement, Nanos, Note, Outcome, Procedure, Purge, Step, StepPlace, Verdict,
 };
@@ -104,7 +104,7 @@ impl SimilarSteps {
     fn line(&self) -> Option<String> {
         let round = if self.round > 0 { format!(", round {}", self.round) } else { String::new() };
         let measured = Nanos::from_secs(self.measured.as_secs());
-        let (low, high) = (decimal(self.lowest, 1), decimal(self.highest, 1));
+        let (low, high) = (number_or_dash(self.lowest, 1), number_or_dash(self.highest, 1));
         let (phase, steps) = (&self.phase, self.steps);
         let text = format!("{phase}{round}: {steps} steps in {measured}, {low} to {high} IOPS");
         (steps > 1).then_some(text)
@@ -226,8 +226,7 @@ fn bar_style(template: &str) -> ProgressStyle {
 /// Returns a line that shows only a message.
 fn message_line() -> ProgressBar {
     let bar = ProgressBar::new_spinner();
-    let style = ProgressStyle::with_template("{wide_msg}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    bar.set_style(bar_style("{wide_msg}"));
     bar
 }
 
@@ -338,15 +337,12 @@ impl RunPanel {
         // Log lines have a time, except in virtual time.
         let time = self.began.filter(|_| matches!(self.view, PanelView::Lines)).map(|_| log_time());
         let text = &time.map_or_else(|| text.clone(), |time| format!("{time} {text}"));
-        match &self.view {
-            PanelView::Line(line) => {
-                let _ = line.bars.println(terminal::wrap_for_stderr(text));
-            }
-            PanelView::Lines => terminal::status(text),
-            PanelView::Live(live) => {
-                let _ = live.bars.println(terminal::wrap_for_stderr(text));
-            }
-        }
+        let bars = match &self.view {
+            PanelView::Lines => return terminal::status(text),
+            PanelView::Line(line) => &line.bars,
+            PanelView::Live(live) => &live.bars,
+        };
+        let _ = bars.println(terminal::wrap_for_stderr(text));
     }
 
     fn purging(&mut self, progress: &PurgeProgress<'_>) {
@@ -567,7 +563,7 @@ impl RunPanel {
     fn power_cut(&mut self, trial: &PowerCutTrial, stage: PowerCutStage<'_>) {
         let what = match stage {
             PowerCutStage::Writes => {
-                let after = decimal(Some(trial.cut_after.as_secs_f64()), 1);
+                let after = number_or_dash(Some(trial.cut_after.as_secs_f64()), 1);
                 format!("writing; the power is cut after {after} s.")
             }
             PowerCutStage::Cuts(Some(command)) => format!("cutting the power: {command}"),
@@ -749,24 +745,25 @@ fn interval_line(interval: &Interval) -> String {
     let mean = interval.response_mean_ms();
     format!(
         "         {:>10} IOPS  {:>9} MB/s  {:>9} ms",
-        decimal(interval.iops(), 0),
-        decimal(interval.bytes_per_second().map(|rate| rate / 1e6), 1),
-        decimal(mean, 3)
+        number_or_dash(interval.iops(), 0),
+        number_or_dash(interval.bytes_per_second().map(|rate| rate / 1e6), 1),
+        number_or_dash(mean, 3)
     )
 }
 
 fn finished_line(step: &Step, measurement: &Measurement) -> String {
     let total = measurement.total();
     let pace = step.load.stimulus().map(|stimulus| stimulus.pace.clone()).unwrap_or_default();
-    let offered = pace.offered_iops().map(|iops| format!(" of {} offered", decimal(Some(iops), 1)));
+    let offered =
+        pace.offered_iops().map(|iops| format!(" of {} offered", number_or_dash(Some(iops), 1)));
     let late = if measurement.kept_up(&pace) == Some(false) { ", COULD NOT KEEP UP" } else { "" };
     format!(
         "{}: {}{} IOPS, {} MB/s, {} ms{late}{}",
         step.place,
-        decimal(measurement.iops(), 1),
+        number_or_dash(measurement.iops(), 1),
         offered.unwrap_or_default(),
-        decimal(measurement.bytes_per_second().map(|rate| rate / 1e6), 1),
-        decimal(total.response_mean_ms(), 3),
+        number_or_dash(measurement.bytes_per_second().map(|rate| rate / 1e6), 1),
+        number_or_dash(total.response_mean_ms(), 3),
         match measurement.fault_count {
             0 => String::new(),
             count => format!(", {count} FAILED I/Os"),
@@ -797,10 +794,6 @@ fn verdict_text(verdict: &Verdict) -> String {
         .collect();
     let state = if verdict.steady { "STEADY" } else { "not steady" };
     format!("steady   rounds {first}-{last} {state}\n           {}", tracks.join("\n           "))
-}
-
-fn decimal(value: Option<f64>, digits: usize) -> String {
-    value.map_or("–".to_owned(), |value| number(value, digits))
 }
 
 /// Formats a forecast in whole seconds, its accuracy.

@@ -12,7 +12,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use steadfast_domain::Findings;
-use steadfast_domain::text::{affects_terminal, printable, printable_lines, wrapped};
+use steadfast_domain::text::{affects_terminal, number, printable, printable_lines, wrapped};
 use steadfast_report::FindingsFile;
 
 /// Version of every JSON document on standard output. Any change except an added field raises it.
@@ -211,6 +211,11 @@ pub fn wrap_for_stderr(text: &str) -> String {
 /// Returns true if standard error is a terminal and `--quiet` is not given.
 pub fn shows_progress() -> bool {
     io::stderr().is_terminal() && !QUIET.load(Ordering::Relaxed)
+}
+
+/// Formats a number; a dash if it is unknown.
+pub fn number_or_dash(value: Option<f64>, decimals: usize) -> String {
+    value.map_or("–".to_owned(), |value| number(value, decimals))
 }
 
 /// Columns of the terminal, limited to 60 to 160; 100 if standard output is no terminal.

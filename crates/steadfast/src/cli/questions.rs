@@ -104,9 +104,9 @@ pub struct ProfileArguments {
     pub json: bool,
 }
 
-/// `trace shape`.
+/// `trace map` and `trace shape`: streams over time.
 #[derive(Debug, Args)]
-pub struct ShapeArguments {
+pub struct StreamTimeArguments {
     #[command(flatten)]
     pub selection: Selection,
     #[command(flatten)]

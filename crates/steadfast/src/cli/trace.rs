@@ -7,7 +7,7 @@ use super::common::{
 use super::fleet::{FoldArguments, HostsArguments, IdentifyArguments, MergeArguments};
 use super::questions::{
     DELTA_RANKS, GroupsArguments, HIT_MAP_QUANTITIES, HotArguments, ProfileArguments,
-    QuestionArguments, ShapeArguments,
+    QuestionArguments, StreamTimeArguments,
 };
 pub use super::selection::{FilterArguments, LAYERS, LayerChoice, Selection};
 use clap::builder::Resettable;
@@ -42,7 +42,7 @@ pub enum TraceCommand {
     Steps(StepsArguments),
     /// The IO Stream Map: streams over time
     #[command(after_help = "Example:\n  steadfast trace map monday.parquet --step 5min --json")]
-    Map(MapArguments),
+    Map(StreamTimeArguments),
     /// I/Os by process
     #[command(after_help = "Example:\n  \
         steadfast trace processes monday.parquet --from 2h --to 3h --by command")]
@@ -72,7 +72,7 @@ pub enum TraceCommand {
     /// How I/Os follow one another: gaps by stream, sequential runs, idle periods, queue depths
     /// and response times over time
     #[command(after_help = "Example:\n  steadfast trace shape monday.parquet --step 5min")]
-    Shape(ShapeArguments),
+    Shape(StreamTimeArguments),
     /// What limits the trust in a capture, and what to do about it
     #[command(after_help = "Example:\n  steadfast trace doctor monday.parquet")]
     Doctor(QuestionArguments),
@@ -143,20 +143,6 @@ pub struct StreamsArguments {
 pub struct StepsArguments {
     #[command(flatten)]
     pub selection: Selection,
-    #[command(flatten)]
-    pub axis: AxisArguments,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `trace map`.
-#[derive(Debug, Args)]
-pub struct MapArguments {
-    #[command(flatten)]
-    pub selection: Selection,
-    #[command(flatten)]
-    pub shares: SharesArguments,
     #[command(flatten)]
     pub axis: AxisArguments,
     /// Print JSON

@@ -5,6 +5,7 @@ use super::restore;
 use crate::cli::CalibrateArguments;
 use crate::exit::{ExitState, misuse};
 use crate::target::{self, EngineChoice, FioDirectory, SimulationOptions, TargetRef};
+use crate::terminal::number_or_dash;
 use crate::{rig_remarks, terminal};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -198,14 +199,14 @@ fn own_cost_table(costs: &[OwnCost]) -> String {
     let row = |cost: &OwnCost| {
         [
             own_cost_name(cost),
-            number(Some(cost.iops), 1),
+            number_or_dash(Some(cost.iops), 1),
             milliseconds(cost.mean_ns),
             milliseconds(cost.flush_mean_ns),
             milliseconds(cost.start_error_p50_ns.map(|ns| ns as f64)),
             milliseconds(cost.start_error_p99_ns.map(|ns| ns as f64)),
             milliseconds(cost.start_error_max_ns.map(|ns| ns as f64)),
-            number(cost.user_ns_per_io, 0),
-            number(cost.system_ns_per_io, 0),
+            number_or_dash(cost.user_ns_per_io, 0),
+            number_or_dash(cost.system_ns_per_io, 0),
             percent(cost.busiest_thread),
         ]
     };
@@ -253,23 +254,19 @@ fn engine_row(
     [
         point.to_owned(),
         engine.to_string(),
-        number(run.map(|run| run.iops), 1),
-        number(run.map(|run| run.bytes_per_second / 1e6), 2),
+        number_or_dash(run.map(|run| run.iops), 1),
+        number_or_dash(run.map(|run| run.bytes_per_second / 1e6), 2),
         milliseconds(run.and_then(|run| run.mean_ns)),
         milliseconds(percentile(|run| run.p99_ns)),
         milliseconds(percentile(|run| run.p9999_ns)),
-        number(run.and_then(|run| run.cpu_ns_per_io), 0),
+        number_or_dash(run.and_then(|run| run.cpu_ns_per_io), 0),
         percent(run.and_then(|run| run.busiest_thread)),
         last.to_owned(),
     ]
 }
 
-fn number(value: Option<f64>, decimals: usize) -> String {
-    value.map_or("–".to_owned(), |value| text::number(value, decimals))
-}
-
 fn milliseconds(ns: Option<f64>) -> String {
-    number(ns.map(|ns| ns / 1e6), 4)
+    number_or_dash(ns.map(|ns| ns / 1e6), 4)
 }
 
 fn percent(share: Option<f64>) -> String {

@@ -24,10 +24,8 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
     if !(2..=COMPARED_MAX).contains(&arguments.runs.len()) {
         return Err(misuse(CompareError::Count(arguments.runs.len())));
     }
-    let destination = match &arguments.output {
-        Some(output) => Some(ComparisonOutput::open(output, rule)?),
-        None => None,
-    };
+    let output = arguments.output.as_deref();
+    let destination = output.map(|output| ComparisonOutput::open(output, rule)).transpose()?;
     let comparison = steadfast_report::compare(&named_findings(&arguments.runs)?)?;
     if let Some(destination) = destination {
         destination.write(&comparison)?;
@@ -69,10 +67,7 @@ fn write_long_table(
     format: LongFormat,
     rule: OutputRule,
 ) -> anyhow::Result<ExitState> {
-    let file = match &arguments.output {
-        Some(output) => Some(rule.create(output)?),
-        None => None,
-    };
+    let file = arguments.output.as_deref().map(|output| rule.create(output)).transpose()?;
     let table = steadfast_report::metrics(&named_findings(&arguments.runs)?);
     if table.rows.is_empty() {
         bail!("no run has a number in long form");

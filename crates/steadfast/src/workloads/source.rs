@@ -120,15 +120,12 @@ impl SelectedSource {
     fn of_representation(path: &Path, filter: &FilterArguments) -> anyhow::Result<Self> {
         let name = path.display().to_string();
         let (text, warnings) = representation(open(path)?, path)?;
-        let mut sentences = Vec::new();
-        for warning in &warnings {
-            terminal::warn(&format!("{name}:{}: {}", warning.line, warning.text));
-            sentences.push(format!("Line {} of the export: {}.", warning.line, warning.text));
-        }
         let source = WorkloadSource::Representation(Box::new(text));
-        let mut opened = Self::with_filter(source, name, path, filter)?;
-        opened.warnings = sentences;
-        Ok(opened)
+        let sentence = |warning: RepresentationWarning| {
+            format!("Line {} of the export: {}.", warning.line, warning.text)
+        };
+        let warnings = warnings.into_iter().map(sentence).collect();
+        Ok(SelectedSource { warnings, ..Self::with_filter(source, name, path, filter)? })
     }
 
     fn with_filter(
@@ -229,7 +226,7 @@ const STEPS_MAX: usize = 20_000;
 const STREAMS_MAX: usize = 4096;
 
 /// Reads a workload file, a reference workload of that name, or the streams of a Replay
-/// representation at the usual threshold, and prints warnings about contradictions in the latter.
+/// representation at the usual threshold.
 pub fn streams_of(path: &Path) -> anyhow::Result<WorkloadFile> {
     let beginning = if reference_named(path).is_some() { Vec::new() } else { beginning(path)? };
     if beginning.starts_with(PARQUET) {
@@ -242,10 +239,7 @@ pub fn streams_of(path: &Path) -> anyhow::Result<WorkloadFile> {
     if !String::from_utf8_lossy(&beginning).contains(HEADER) {
         return read_workload(path);
     }
-    let (text, warnings) = representation(open(path)?, path)?;
-    for warning in &warnings {
-        terminal::warn(&format!("{}:{}: {}", path.display(), warning.line, warning.text));
-    }
+    let (text, _) = representation(open(path)?, path)?;
     Ok(WorkloadFile {
         name: title(path, &path.display().to_string()),
         workload: text.workload(ShareMeasure::Count, Threshold::DEFAULT),
@@ -267,7 +261,7 @@ fn text_of(path: &Path) -> anyhow::Result<String> {
     String::from_utf8(bytes).with_context(|| format!("{} is no workload file", path.display()))
 }
 
-/// Reads a Replay representation and warnings about its contradictions.
+/// Reads a Replay representation. Prints and returns warnings about its contradictions.
 pub fn representation(
     file: File,
     path: &Path,
@@ -283,6 +277,9 @@ pub fn representation(
             path.display(),
             read.steps.len()
         );
+    }
+    for RepresentationWarning { line, text } in &warnings {
+        terminal::warn(&format!("{}:{line}: {text}", path.display()));
     }
     Ok((read, warnings))
 }

@@ -2,6 +2,7 @@
 //! grown.
 
 use crate::output;
+use crate::output_files::JOURNAL;
 use anyhow::Context;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -12,8 +13,6 @@ use steadfast_domain::{Findings, JournalEntry, Procedure, Record};
 use steadfast_explorer::run::{RunSource, RunState};
 use steadfast_runner::Forecast;
 use steadfast_runner::ledger::{Ledger, LedgerContents};
-
-const JOURNAL: &str = "journal.jsonl";
 
 /// A run directory that the explorer lists.
 pub struct RunDirectory {

@@ -13,10 +13,8 @@ use steadfast_runner::ledger::LedgerContents;
 
 /// Writes the selected steps.
 pub fn fio(arguments: &ExportFioArguments) -> anyhow::Result<ExitState> {
-    let output = match &arguments.output {
-        Some(path) => Some(OutputRule::from_arguments(&arguments.writing)?.create_text(path)?),
-        None => None,
-    };
+    let rule = OutputRule::from_arguments(&arguments.writing)?;
+    let output = arguments.output.as_deref().map(|path| rule.create_text(path)).transpose()?;
     let contents = Ledger::read(&arguments.run_dir)?;
     let steps = selected_steps(&contents, arguments)?;
     let run = arguments.run_dir.display();

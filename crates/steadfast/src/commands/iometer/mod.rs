@@ -59,9 +59,7 @@ fn run_on_one_target(arguments: &IometerArguments, file: &Path) -> anyhow::Resul
     let planned = plan_for(arguments, file, target, disk)?;
     let result = open_result(arguments)?;
     let conducted = other_tools::conduct(&arguments.front, planned.plan.sequence.clone())?;
-    if let Some(result) = result {
-        write_if_ended(arguments, &[planned], &conducted, result)?;
-    }
+    write_if_ended(arguments, &[planned], &conducted, result)?;
     Ok(conducted.state)
 }
 
@@ -95,9 +93,7 @@ fn run_on_several_targets(arguments: &IometerArguments, file: &Path) -> anyhow::
     }
     let result = open_result(arguments)?;
     let conducted = other_tools::conduct_several(&arguments.front, sequences)?;
-    if let Some(result) = result {
-        write_if_ended(arguments, &configs, &conducted, result)?;
-    }
+    write_if_ended(arguments, &configs, &conducted, result)?;
     Ok(conducted.state)
 }
 
@@ -143,15 +139,17 @@ fn open_result(arguments: &IometerArguments) -> anyhow::Result<Option<TextOutput
     Ok(arguments.result.as_ref().map(|path| rule.create_text(path)).transpose()?)
 }
 
-/// Writes the results of all targets, in order, if all runs completed; otherwise says how to
-/// create them later.
+/// Writes the requested results of all targets, in order, if all runs completed; otherwise says how
+/// to create them later.
 fn write_if_ended(
     arguments: &IometerArguments,
     planned: &[PlannedConfig],
     conducted: &SequenceOutcome,
-    result: TextOutput,
+    result: Option<TextOutput>,
 ) -> anyhow::Result<()> {
-    let Some(directory) = conducted.directory.as_deref() else { return Ok(()) };
+    let (Some(result), Some(directory)) = (result, conducted.directory.as_deref()) else {
+        return Ok(());
+    };
     let mut records = Vec::new();
     for run in RunGroup::runs_in(directory)? {
         records.push(Ledger::read(&run)?.into_record());
@@ -262,10 +260,8 @@ fn run_viking(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
     let sequence = preset.sequence();
     let result = open_result(arguments)?;
     let conducted = other_tools::conduct(&arguments.front, sequence.clone())?;
-    if let Some(result) = result {
-        let planned = planned_config::for_viking(&sequence, &device.name);
-        write_if_ended(arguments, &[planned], &conducted, result)?;
-    }
+    let planned = planned_config::for_viking(&sequence, &device.name);
+    write_if_ended(arguments, &[planned], &conducted, result)?;
     Ok(conducted.state)
 }
 

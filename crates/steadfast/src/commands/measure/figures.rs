@@ -1,6 +1,7 @@
 //! Rates and response times of `measure`, for one run or several, as tables for the terminal,
 //! Markdown and CSV.
 
+use crate::terminal::number_or_dash;
 use serde::Serialize;
 use steadfast_domain::text::{counted, number, wrapped};
 use steadfast_domain::{Measurement, Nanos, Op, StartError, Tally};
@@ -72,7 +73,7 @@ impl FigureColumn {
         FigureColumn { head, csv, decimals, of }
     }
     fn text(&self, figures: &IoFigures) -> String {
-        (self.of)(figures).map_or("–".to_owned(), |value| number(value, self.decimals))
+        number_or_dash((self.of)(figures), self.decimals)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Progress lines of `measure` on a terminal, one per target.
 
-use crate::terminal::{self, NoControlEcho};
+use crate::terminal::{self, NoControlEcho, number_or_dash};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::time::Duration;
 use steadfast_domain::measurement::Interval;
-use steadfast_domain::text::{number, printable};
+use steadfast_domain::text::printable;
 use steadfast_domain::{Nanos, Step};
 
 /// Progress lines of all targets; empty without a terminal.
@@ -50,15 +50,12 @@ impl TargetLine {
     /// Shows the rates of an interval.
     pub(super) fn show(&self, step: &Step, interval: &Interval) {
         let Some(bar) = &self.0 else { return };
-        let text = |value: Option<f64>, decimals| {
-            value.map_or("–".to_owned(), |value| number(value, decimals))
-        };
         bar.set_message(format!(
             "{}  {} IOPS  {} MB/s  {} ms",
             of_time(step),
-            text(interval.iops(), 0),
-            text(interval.bytes_per_second().map(|rate| rate / 1e6), 1),
-            text(interval.response_mean_ms(), 3)
+            number_or_dash(interval.iops(), 0),
+            number_or_dash(interval.bytes_per_second().map(|rate| rate / 1e6), 1),
+            number_or_dash(interval.response_mean_ms(), 3)
         ));
     }
 

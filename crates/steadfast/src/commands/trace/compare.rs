@@ -76,12 +76,12 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
     let missing = all.iter().flat_map(missing_parts).collect();
     let content = CompareContent { step_ns, sides, missing };
     if arguments.json {
-        first.print(account.unwrap_or_default(), content)?
+        first.print(account.unwrap_or_default(), content)?;
     } else {
         terminal::print(&side_by_side(
             &content.sides,
             &step_times(arguments, &all, first, step_ns),
-        ))?
+        ))?;
     }
     Ok(ExitState::worst(all.iter().map(FilteredCapture::ending)))
 }

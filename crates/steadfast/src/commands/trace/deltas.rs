@@ -87,7 +87,8 @@ fn print(
         deltas: &compared.deltas,
         limits: &compared.caveats,
     };
-    first.print(account, content)
+    first.print(account, content)?;
+    Ok(())
 }
 
 fn lines(arguments: &CompareArguments, compared: &CaptureComparison<'_>) -> String {

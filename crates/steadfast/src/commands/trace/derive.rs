@@ -193,11 +193,7 @@ fn from_text(
 ) -> anyhow::Result<DerivedWorkload> {
     let path = arguments.selection.file();
     refuse_options_of_captures(arguments, path)?;
-    let (steps, warnings) = workloads::representation(open_regular(path)?, path)?;
-    for warning in &warnings {
-        let line = format!("{}:{}: {}", path.display(), warning.line, warning.text);
-        terminal::warn(&line);
-    }
+    let (steps, _) = workloads::representation(open_regular(path)?, path)?;
     if let Some(output) = output {
         write_steps(&steps, output)?;
     }

@@ -73,11 +73,8 @@ pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
     let name = |map: &HitMap| device_name(conditions, map.device());
     if arguments.json {
         let maps = maps.iter().map(|map| DeviceHits::new(name(map), map, shown)).collect();
-        selected.print(
-            account,
-            HitsContent { step_ns: steps.width_ns, streams, maps, read_out: None },
-        )?;
-        return Ok(selected.ending());
+        let content = HitsContent { step_ns: steps.width_ns, streams, maps, read_out: None };
+        return selected.print(account, content);
     }
     let time_axis = arguments.axis.time_axis;
     let axis = StepTimeFormat::new(&selected, time_axis, steps.width_ns, account.span_ns);
@@ -129,8 +126,7 @@ fn print_read_out(
         let devices = found.iter().map(device).collect();
         let read_out = Some(ReadOutContent { begin_ns: from_ns, devices });
         let content = HitsContent { step_ns, streams: None, maps: Vec::new(), read_out };
-        selected.print(account, content)?;
-        return Ok(selected.ending());
+        return selected.print(account, content);
     }
     let time_axis = arguments.axis.time_axis;
     let shown_step_ns = step_ns.min(READ_OUT_NS);

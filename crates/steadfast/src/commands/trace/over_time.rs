@@ -2,7 +2,8 @@
 
 use super::listing_table::row_cells;
 use super::step_time_format::StepTimeFormat;
-use crate::cli::trace::{MapArguments, StepsArguments};
+use crate::cli::questions::StreamTimeArguments;
+use crate::cli::trace::StepsArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
 use crate::terminal;
@@ -86,13 +87,11 @@ pub fn steps(arguments: &StepsArguments) -> anyhow::Result<ExitState> {
         selected.answer(|captured, pass| captured.steps(pass, step_ns))?;
     let steps = LazyStepFigures { found: &found, conditions: selected.conditions() };
     if arguments.json {
-        let content = StepsContent { step_ns: found.width_ns, steps };
-        selected.print(account, content)?;
-    } else {
-        let time_axis = arguments.axis.time_axis;
-        let axis = StepTimeFormat::new(&selected, time_axis, found.width_ns, account.span_ns);
-        print_table(steps, &axis)?;
+        return selected.print(account, StepsContent { step_ns: found.width_ns, steps });
     }
+    let time_axis = arguments.axis.time_axis;
+    let axis = StepTimeFormat::new(&selected, time_axis, found.width_ns, account.span_ns);
+    print_table(steps, &axis)?;
     Ok(selected.ending())
 }
 
@@ -112,7 +111,7 @@ struct MapStep {
 }
 
 /// Prints streams over time.
-pub fn map(arguments: &MapArguments) -> anyhow::Result<ExitState> {
+pub fn map(arguments: &StreamTimeArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let step_ns = arguments.axis.step_ns();
     let shares = &arguments.shares;

@@ -4,7 +4,7 @@
 use super::hit_map::shade;
 use super::listing_table::listing_table;
 use super::step_time_format::StepTimeFormat;
-use crate::cli::questions::ShapeArguments;
+use crate::cli::questions::StreamTimeArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
 use serde::Serialize;
@@ -29,7 +29,7 @@ pub struct ShapeContent {
 }
 
 /// Prints the shape of the load.
-pub fn run(arguments: &ShapeArguments) -> anyhow::Result<ExitState> {
+pub fn run(arguments: &StreamTimeArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let step_ns = arguments.axis.step_ns();
     let shares = &arguments.shares;
