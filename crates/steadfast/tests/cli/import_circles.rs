@@ -313,10 +313,14 @@ fn chain(circle: &[&Path], source: &Path) -> String {
     names.join(" -> ")
 }
 
+fn source_of(crate_name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(crate_name).join("src")
+}
+
 #[test]
 fn no_two_files_of_a_crate_need_each_other() {
     for name in CRATES {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src");
+        let source = source_of(name);
         let tree = ModuleTree::read(&source);
         let dependencies = tree.dependencies();
         let edges: usize = dependencies.values().map(BTreeSet::len).sum();
@@ -325,6 +329,27 @@ fn no_two_files_of_a_crate_need_each_other() {
             panic!("{name}: an import circle: {}", chain(&circle, &source));
         }
     }
+}
+
+/// The top-level module of the binary in which a file lies.
+fn top_module<'a>(file: &'a Path, source: &Path) -> &'a Path {
+    let first = file.strip_prefix(source).unwrap().iter().next().unwrap();
+    Path::new(Path::new(first).file_stem().unwrap())
+}
+
+/// The top-level modules of the binary have an order: none imports, directly or not, what imports it.
+#[test]
+fn the_binary_has_no_import_circle() {
+    let source = source_of("steadfast");
+    let tree = ModuleTree::read(&source);
+    let mut imports: BTreeMap<&Path, BTreeSet<&Path>> = BTreeMap::new();
+    for (file, others) in tree.dependencies() {
+        let module = top_module(file, &source);
+        let others = others.into_iter().map(|other| top_module(other, &source));
+        imports.entry(module).or_default().extend(others.filter(|other| *other != module));
+    }
+    assert!(imports[Path::new("commands")].contains(Path::new("cli")));
+    assert_eq!(circle(&imports), None, "these import one another");
 }
 
 #[test]
