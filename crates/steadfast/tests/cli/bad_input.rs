@@ -43,14 +43,12 @@ fn an_existing_run_directory_is_never_written_into() {
 #[test]
 fn a_missing_device_is_no_file_to_create() {
     let here = &TestDirectory::new();
-    let named = ["--target", "/dev/absent"];
-    let reading = [&["measure", "RND 4K R"], &named[..]].concat();
-    refuse(here, &reading, &["/dev/absent: cannot find it"]);
-    for command in [["measure", "RND 4K W"], ["run", "iops"]] {
-        let command = &command[..];
-        refuse(here, &[command, &named].concat(), &["/dev/absent: cannot find it"]);
-        let output = run_in(here, &[command, &named, &["--size", "64MiB"]].concat());
-        assert_eq!(code(&output), 2);
+    let missing = ["/dev/absent: cannot find it"];
+    refuse(here, "measure 'RND 4K R' --target /dev/absent", &missing);
+    for command in ["measure 'RND 4K W'", "run iops"] {
+        let command = format!("{command} --target /dev/absent");
+        refuse(here, &command, &missing);
+        let output = run_ending(here, &format!("{command} --size 64MiB"), &[2]);
         assert!(stderr(&output).contains("no file is created in /dev"), "{}", stderr(&output));
         assert!(!Path::new("/dev/absent").exists());
     }
@@ -123,8 +121,7 @@ fn the_disk_that_holds_the_run_directory_is_refused() {
     }
     let here = &TestDirectory::new();
     let _mount = Mount::new(&device, here.to_path_buf());
-    let (target, name) = (&device.path, device.name());
-    let run = format!("run iops --profile quick --target {target} --yes-destroy {name} -o run");
+    let run = format!("run iops --profile quick {} -o run", device.confirmed());
     let output = run_ending(here, &run, &[1]);
     assert!(stderr(&output).contains("mounted"), "{}", stderr(&output));
 }
@@ -188,7 +185,7 @@ fn a_capture_named_twice_is_refused() {
     }
     refuse(here, "trace streams undated.parquet copy.parquet", &[]);
     refuse(here, "workload derive undated.parquet copy.parquet", &[]);
-    let alone: serde_json::Value = succeed_json(here, "trace streams undated.parquet --json");
+    let alone = succeed_json(here, "trace streams undated.parquet --json");
     assert_eq!(alone["account"]["events"], 1009, "{alone}");
 }
 

@@ -23,20 +23,16 @@ pub(super) struct RunningCapture {
 impl RunningCapture {
     /// Begins to capture and waits until it listens. Returns `None` and prints the reason where
     /// nothing can be captured.
-    pub(super) fn new(
-        directory: &Path,
-        device: &LoopDevice,
-        more: &[&str],
-    ) -> Option<RunningCapture> {
-        RunningCapture::start(directory, &[&["--device", &device.path], more].concat())
+    pub(super) fn new(directory: &Path, device: &LoopDevice, more: &str) -> Option<RunningCapture> {
+        RunningCapture::start(directory, &format!("--device {} {more}", device.path))
     }
 
     /// Begins to capture with the options that name what is captured.
-    fn start(directory: &Path, options: &[&str]) -> Option<RunningCapture> {
+    fn start(directory: &Path, options: &str) -> Option<RunningCapture> {
         let messages = directory.join("capture.txt");
-        let arguments = [&["capture", "-o", "trace.parquet"], options].concat();
+        let capture = format!("capture -o trace.parquet {options}");
         let mut child =
-            spawn_in(directory, &arguments, Stdio::null(), File::create(&messages).unwrap());
+            spawn_in(directory, &capture, Stdio::null(), File::create(&messages).unwrap());
         if !wait_until_listening(&mut child, &messages) {
             skip(std::fs::read_to_string(&messages).unwrap().trim());
             return None;
@@ -124,12 +120,9 @@ fn a_capture_of_our_own_engine_has_exactly_what_the_engine_counted() {
     let here = &TestDirectory::new();
     // The capture would see a part of the I/Os that udev still has under way.
     settled_counts(&device);
-    let Some(capture) = RunningCapture::new(here, &device, &[]) else { return };
-    let measure = format!(
-        "measure 'RND 4K RW65' --target {} --demand T1Q8 --time 700ms --yes-destroy {} --json",
-        device.path,
-        device.name()
-    );
+    let Some(capture) = RunningCapture::new(here, &device, "") else { return };
+    let measure = "measure 'RND 4K RW65' --demand T1Q8 --time 700ms --json";
+    let measure = format!("{measure} {}", device.confirmed());
     let child = spawn_in(here, &measure, Stdio::piped(), Stdio::inherit());
     let engine = child.id();
     let output = child.wait_with_output().unwrap();
@@ -175,9 +168,7 @@ fn a_capture_of_a_file_system_agrees_with_diskstats() {
     let Some(device) = with_ext4() else { return };
     let here = &TestDirectory::new();
     let before = settled_counts(&device);
-    let Some(capture) = RunningCapture::new(here, &device, &["--mark", "begin"]) else {
-        return;
-    };
+    let Some(capture) = RunningCapture::new(here, &device, "--mark begin") else { return };
     let point = here.join("mount");
     std::fs::create_dir(&point).unwrap();
     let mount = Mount::new(&device, point);
@@ -215,7 +206,7 @@ fn both_layers_of_a_file_system_stand_side_by_side() {
     let Some(device) = with_ext4() else { return };
     let here = &TestDirectory::new();
     let mount = mount(&device, here);
-    let more = ["--layer", "block,filesystem", "--pid", &std::process::id().to_string()];
+    let more = format!("--layer block,filesystem --pid {}", std::process::id());
     let Some(capture) = RunningCapture::new(here, &device, &more) else { return };
     let file = File::create(mount.0.join("file")).unwrap();
     for block in 0..211 {
@@ -253,8 +244,8 @@ fn files_that_reuse_an_inode_keep_their_own_paths() {
     let Some(device) = with_ext4() else { return };
     let here = &TestDirectory::new();
     let mount = mount(&device, here);
-    let options = ["--layer", "filesystem", "--paths"];
-    let Some(capture) = RunningCapture::new(here, &device, &options) else { return };
+    let options = "--layer filesystem --paths";
+    let Some(capture) = RunningCapture::new(here, &device, options) else { return };
     let (wal, dd) = (mount.0.join("db-wal"), mount.0.join("dd"));
     let file = File::create(&wal).unwrap();
     let inode = file.metadata().unwrap().ino();
@@ -276,7 +267,7 @@ fn files_that_reuse_an_inode_keep_their_own_paths() {
     drop(mount);
     assert!(reused, "ext4 gave the inode to no other file");
     assert_eq!(conditions.lost, 0);
-    let json: Value = succeed_json(here, "trace groups trace.parquet --by file,process --json");
+    let json = succeed_json(here, "trace groups trace.parquet --by file,process --json");
     let writes = |path: Option<&Path>, is_ours: bool| -> u64 {
         let path = path.map(|path| path.to_str().unwrap());
         let mut writes = 0;
@@ -319,9 +310,9 @@ fn a_mount_is_captured_by_its_files() {
     let overlay = memory.as_ref().and_then(|memory| mount_kind("overlay", &memory.0));
     let points: Vec<&Path> = memory.iter().chain(&overlay).map(|mount| mount.0.as_path()).collect();
     let [first, rest @ ..] = points.as_slice() else { return skip("tmpfs is not mounted") };
-    let mounts = points.iter().flat_map(|point| ["--mount", point.to_str().unwrap()]);
-    let options: Vec<&str> = mounts.chain(["--paths"]).collect();
-    let Some(capture) = RunningCapture::start(here, &options) else { return };
+    let mounts: String =
+        points.iter().map(|point| format!("--mount {} ", point.display())).collect();
+    let Some(capture) = RunningCapture::start(here, &(mounts + "--paths")) else { return };
     let file = first.join("on-memory");
     File::create(&file).unwrap().write_all_at(&[7; 12_288], 4096).unwrap();
     for point in rest {
@@ -361,7 +352,7 @@ fn a_mount_is_captured_by_its_files() {
 fn a_fuse_mount_is_captured_by_its_calls() {
     let here = &TestDirectory::new();
     let Some(fuse) = FuseMount::new(&here.join("point"), 0) else { return };
-    let options = ["--mount", fuse.point.to_str().unwrap()];
+    let options = format!("--mount {}", fuse.point.display());
     let Some(capture) = RunningCapture::start(here, &options) else { return };
     let file = File::options().read(true).write(true).open(fuse.point.join("file")).unwrap();
     (0..10).for_each(|block| file.write_all_at(&[7; 4096], block * 4096).unwrap());
@@ -385,7 +376,7 @@ fn a_loop_device_with_another_file_is_another_device() {
     let here = &TestDirectory::new();
     let other = tempfile::NamedTempFile::new().unwrap();
     other.as_file().set_len(64 << 20).unwrap();
-    let Some(capture) = RunningCapture::new(here, &device, &[]) else { return };
+    let Some(capture) = RunningCapture::new(here, &device, "") else { return };
     let write = |count: &str| {
         let of = format!("of={}", device.path);
         let words = ["if=/dev/zero", &of, "bs=4k", "oflag=direct", count];
@@ -420,9 +411,9 @@ struct StreamSummary {
     qd_mean: f64,
 }
 
-fn streams(directory: &Path, more: &[&str]) -> Vec<StreamSummary> {
-    let arguments = [&["trace", "streams", "trace.parquet", "--json"], more].concat();
-    let answer: Value = succeed_json(directory, &arguments);
+fn streams(directory: &Path, more: &str) -> Vec<StreamSummary> {
+    let streams = format!("trace streams trace.parquet --json {more}");
+    let answer = succeed_json(directory, &streams);
     let summary = |stream: &Value| StreamSummary {
         name: stream["stream"].as_str().unwrap().to_owned(),
         count: stream["count"].as_u64().unwrap(),
@@ -451,10 +442,10 @@ fn capture_steps_added_up_in_the_kernel_equal_those_of_every_io() {
     let Some(device) = LoopDevice::new(64) else { return };
     let (added, every) = (&TestDirectory::new(), &TestDirectory::new());
     settled_counts(&device);
-    let own = std::process::id().to_string();
-    let steps = ["--totals-every", "100ms", "--pid", &own];
+    let own = format!("--pid {}", std::process::id());
+    let steps = format!("{own} --totals-every 100ms");
     let Some(mut steps) = RunningCapture::new(added, &device, &steps) else { return };
-    let ios = RunningCapture::new(every, &device, &["--pid", &own]).unwrap();
+    let ios = RunningCapture::new(every, &device, &own).unwrap();
     let file = File::options().read(true).write(true).open(&device.path).unwrap();
     for n in 0..1009u64 {
         // Random reads, and two sequential streams in turn.
@@ -466,9 +457,9 @@ fn capture_steps_added_up_in_the_kernel_equal_those_of_every_io() {
     drop(file);
     ios.end();
     steps.end_by(libc::SIGINT);
-    let found = streams(added, &[]);
+    let found = streams(added, "");
     assert!(found.len() > 3, "{found:?}");
-    assert_same_streams(&found, &streams(every, &[]));
+    assert_same_streams(&found, &streams(every, ""));
     let table = succeed(added, "trace steps trace.parquet --step 200ms");
     assert!(table.contains("\nsteps of 200 ms"), "{table}");
     let map = succeed(added, "trace map trace.parquet");
@@ -491,7 +482,7 @@ fn steps_that_have_waited_are_read_to_the_last_row() {
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
     settled_counts(&device);
-    let steps = ["--totals-every", "1s", "--pid", &std::process::id().to_string()];
+    let steps = format!("--totals-every 1s --pid {}", std::process::id());
     let Some(mut capture) = RunningCapture::new(here, &device, &steps) else { return };
     capture.signal(libc::SIGSTOP);
     let file = File::options().read(true).custom_flags(libc::O_DIRECT).open(&device.path).unwrap();
@@ -503,18 +494,18 @@ fn steps_that_have_waited_are_read_to_the_last_row() {
     drop(file);
     capture.signal(libc::SIGCONT);
     capture.end_by(libc::SIGINT);
-    let counts = streams(here, &[]).into_iter().map(|stream| stream.count);
+    let counts = streams(here, "").into_iter().map(|stream| stream.count);
     assert_eq!(counts.sum::<u64>(), READS);
 }
 
 /// Reads, writes, bytes read and bytes written of each range that was touched.
-fn ranges_hit(directory: &Path, more: &[&str]) -> BTreeMap<u64, [u64; 4]> {
+fn ranges_hit(directory: &Path, more: &str) -> BTreeMap<u64, [u64; 4]> {
     let mut found: BTreeMap<u64, [u64; 4]> = BTreeMap::new();
     for (show, fields) in
         [("count", ["reads", "writes"]), ("bytes", ["read_bytes", "written_bytes"])]
     {
-        let hits = ["trace", "hits", "trace.parquet", "--step", "1h", "--show", show, "--json"];
-        let answer: Value = succeed_json(directory, &[&hits[..], more].concat());
+        let hits = format!("trace hits trace.parquet --step 1h --show {show} --json {more}");
+        let answer = succeed_json(directory, &hits);
         let map = &answer["maps"][0];
         assert_eq!((&map["ranges"], &map["range_bytes"]), (&1000.into(), &67_109.into()));
         assert_eq!(map["outside"], 0, "{map}");
@@ -537,10 +528,10 @@ fn lba_ranges_counted_in_the_kernel_equal_those_of_every_io() {
     let Some(device) = LoopDevice::new(64) else { return };
     let (added, every) = (&TestDirectory::new(), &TestDirectory::new());
     settled_counts(&device);
-    let own = std::process::id().to_string();
-    let steps = ["--totals-every", "100ms", "--totals-ranges", "1000", "--pid", &own];
+    let own = format!("--pid {}", std::process::id());
+    let steps = format!("{own} --totals-every 100ms --totals-ranges 1000");
     let Some(mut steps) = RunningCapture::new(added, &device, &steps) else { return };
-    let ios = RunningCapture::new(every, &device, &["--pid", &own]).unwrap();
+    let ios = RunningCapture::new(every, &device, &own).unwrap();
     let file = File::options()
         .read(true)
         .write(true)
@@ -567,19 +558,19 @@ fn lba_ranges_counted_in_the_kernel_equal_those_of_every_io() {
     drop(file);
     ios.end();
     steps.end_by(libc::SIGINT);
-    assert_eq!(ranges_hit(added, &[]), expected);
-    assert_eq!(ranges_hit(every, &["--ranges", "1000"]), expected);
-    let writes = ranges_hit(added, &["--op", "write"]);
+    assert_eq!(ranges_hit(added, ""), expected);
+    assert_eq!(ranges_hit(every, "--ranges 1000"), expected);
+    let writes = ranges_hit(added, "--op write");
     assert!(writes.values().all(|values| values[0] == 0 && values[1] > 0), "{writes:?}");
     let picture = succeed(added, "trace hits trace.parquet");
     assert!(picture.contains("1000 ranges of"), "{picture}");
-    for (option, value, named) in [
-        ("--ranges", "100", "1000 LBA ranges"),
-        ("--show", "streams", "by operation only"),
-        ("--stream", "RND 4K R", "by operation only"),
-        ("--pid", "1", "by operation only"),
+    for (option, named) in [
+        ("--ranges 100", "1000 LBA ranges"),
+        ("--show streams", "by operation only"),
+        ("--stream 'RND 4K R'", "by operation only"),
+        ("--pid 1", "by operation only"),
     ] {
-        refuse(added, &["trace", "hits", "trace.parquet", option, value], &[named]);
+        refuse(added, &format!("trace hits trace.parquet {option}"), &[named]);
     }
     refuse(added, "trace hot trace.parquet", &["no single I/Os"]);
     let capture = format!("capture -o x.parquet --device {} --totals-ranges 10", device.path);
@@ -611,7 +602,7 @@ fn comparable_workload(directory: &Path) -> WorkloadFile {
 
 /// The 99 % response times of the streams that have one.
 fn response_99(directory: &Path) -> Vec<(String, f64)> {
-    let answer: Value = succeed_json(directory, "trace streams trace.parquet --json");
+    let answer = succeed_json(directory, "trace streams trace.parquet --json");
     let known = array(&answer["streams"]).iter().filter_map(|stream| {
         Some((stream["stream"].to_string(), stream["response"]["p99_ns"].as_f64()?))
     });
@@ -627,11 +618,8 @@ fn assert_report_of_sums(directory: &Path) {
     assert!(!html.contains("LBA range hit map of") && html.contains("Process map by"));
     let parts = ["no single I/Os", "and report, and workload derive"];
     refuse(directory, "trace hits trace.parquet", &parts);
-    for (option, value, named) in
-        [("--step", "150ms", "multiple"), ("--window", "8", "omit --window")]
-    {
-        refuse(directory, &["trace", "steps", "trace.parquet", option, value], &[named]);
-    }
+    refuse(directory, "trace steps trace.parquet --step 150ms", &["multiple"]);
+    refuse(directory, "trace steps trace.parquet --window 8", &["omit --window"]);
 }
 
 /// Steps of both layers have the streams of a capture of every I/O and every call.
@@ -640,9 +628,9 @@ fn capture_steps_of_both_layers_equal_those_of_every_io() {
     let Some(device) = with_ext4() else { return };
     let (every, added) = (&TestDirectory::new(), &TestDirectory::new());
     let mount = mount(&device, every);
-    let own = std::process::id().to_string();
-    let both = ["--layer", "block,filesystem", "--file-probes", "calls", "--pid", &own];
-    let steps = [&both[..], &["--totals-every", "100ms"]].concat();
+    let own = std::process::id();
+    let both = format!("--layer block,filesystem --file-probes calls --pid {own}");
+    let steps = format!("{both} --totals-every 100ms");
     let Some(mut steps) = RunningCapture::new(added, &device, &steps) else { return };
     let ios = RunningCapture::new(every, &device, &both).unwrap();
     let create = |name| File::create_new(mount.0.join(name)).unwrap();
@@ -659,11 +647,12 @@ fn capture_steps_of_both_layers_equal_those_of_every_io() {
     steps.end_by(libc::SIGINT);
     drop(mount);
     for layer in ["block", "filesystem"] {
-        let found = streams(added, &["--layer", layer]);
-        assert_same_streams(&found, &streams(every, &["--layer", layer]));
+        let layer = format!("--layer {layer}");
+        let found = streams(added, &layer);
+        assert_same_streams(&found, &streams(every, &layer));
         assert!(!found.is_empty());
     }
-    let files = streams(added, &["--layer", "filesystem"]);
+    let files = streams(added, "--layer filesystem");
     let counts = |name: &str| -> Vec<u64> {
         files.iter().filter(|stream| stream.name == name).map(|stream| stream.count).collect()
     };
@@ -674,10 +663,10 @@ fn capture_steps_of_both_layers_equal_those_of_every_io() {
 }
 
 fn assert_layers_are_compared_and_derived(directory: &Path) {
-    let compare = ["trace", "compare", "trace.parquet", "--step", "1s"];
-    let text = succeed(directory, &compare);
+    let compare = "trace compare trace.parquet --step 1s";
+    let text = succeed(directory, compare);
     assert!(text.contains(", block") && text.contains(", filesystem"), "{text}");
-    let sides: Value = succeed_json(directory, &[&compare[..], &["--json"]].concat());
+    let sides = succeed_json(directory, &format!("{compare} --json"));
     let layers = array(&sides["sides"]).iter().map(|side| side["layer"].to_string());
     assert_eq!(layers.collect::<Vec<_>>(), ["\"block\"", "\"file-system\""]);
     succeed(directory, "workload derive trace.parquet --layer filesystem -o w.toml --threshold 0%");
@@ -708,7 +697,7 @@ fn a_partition_is_captured_alone() {
     }
     settled_counts(&device);
     let here = &TestDirectory::new();
-    let options = ["--device", &part, "--pid", &std::process::id().to_string()];
+    let options = format!("--device {part} --pid {}", std::process::id());
     let capture = RunningCapture::start(here, &options);
     let inside = File::options().write(true).open(&part).unwrap();
     inside.write_all_at(&[1; 4096], 8192).unwrap();
@@ -733,7 +722,7 @@ fn a_partition_is_captured_alone() {
 fn a_killed_capture_leaves_what_it_had() {
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
-    let Some(mut capture) = RunningCapture::new(here, &device, &[]) else { return };
+    let Some(mut capture) = RunningCapture::new(here, &device, "") else { return };
     let file = File::open(&device.path).unwrap();
     file.read_exact_at(&mut [0; 4096], 1 << 20).unwrap();
     let done = Instant::now();
@@ -757,7 +746,7 @@ fn a_killed_capture_of_steps_is_recovered() {
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
     // So many narrow steps that they are on disk long before a minute is over.
-    let steps = ["--totals-every", "100us", "--pid", &std::process::id().to_string()];
+    let steps = format!("--totals-every 100us --pid {}", std::process::id());
     let Some(mut capture) = RunningCapture::new(here, &device, &steps) else { return };
     let file = File::options().read(true).write(true).open(&device.path).unwrap();
     let end = Instant::now() + Duration::from_secs(180);
@@ -781,7 +770,7 @@ fn a_killed_capture_of_steps_is_recovered() {
     });
     capture.end_by(libc::SIGKILL);
     let read = |command: &str, file: &str, is_damaged: bool| {
-        let output = run_ending(here, &["trace", command, file, "--json"], &[0]);
+        let output = run_ending(here, &format!("trace {command} {file} --json"), &[0]);
         let messages = stderr(&output);
         assert_eq!(messages.contains("the capture was killed"), is_damaged, "{messages}");
         let mut answer: Value = parse_json(&output);
@@ -807,8 +796,7 @@ fn a_rotated_capture_continues_past_a_file_in_its_way() {
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
     settled_counts(&device);
-    let pid = std::process::id().to_string();
-    let more = ["--rotate-time", "1s", "--pid", &pid];
+    let more = format!("--rotate-time 1s --pid {}", std::process::id());
     let before = ticks();
     let Some(mut capture) = RunningCapture::new(here, &device, &more) else { return };
     let part_name = |part: u32| match part {
@@ -832,9 +820,8 @@ fn a_rotated_capture_continues_past_a_file_in_its_way() {
     capture.end_by(libc::SIGINT);
     assert_eq!(std::fs::read_to_string(here.join(part_name(obstacle))).unwrap(), "another's");
     let files = files();
-    let named: Vec<&str> = files.iter().map(String::as_str).collect();
-    let all = [&["trace", "streams", "--op", "write", "--json"], &named[..]].concat();
-    let found: Value = succeed_json(here, &all);
+    let names = files.join(" ");
+    let found = succeed_json(here, &format!("trace streams --op write --json {names}"));
     assert_eq!(found["total"]["count"], 29, "{found}");
     // The host's processor time was read throughout: each file begins where the one before ended.
     let conditions = |name| read_trace(&here.join(name)).unwrap().0;
@@ -845,8 +832,7 @@ fn a_rotated_capture_continues_past_a_file_in_its_way() {
     // (Documentation/filesystems/proc.rst): less than the seconds that the capture lasted.
     let passed = last.total.checked_sub(first.total).unwrap();
     assert!(passed > 0 && before <= first.total + passed && last.total <= ticks() + passed);
-    let steps = [&["trace", "steps", "--step", "1s", "--json"], &named[..]].concat();
-    let steps: Value = succeed_json(here, &steps);
+    let steps = succeed_json(here, &format!("trace steps --step 1s --json {names}"));
     let share = |step: &Value| {
         Some(step["host_cpu_share"].as_f64()? + step["host_io_wait_share"].as_f64()?)
     };
@@ -885,7 +871,7 @@ fn a_capture_onto_its_own_device_says_so() {
     let Some(device) = with_ext4() else { return };
     let here = &TestDirectory::new();
     let mount = Mount::new(&device, here.to_path_buf());
-    let Some(capture) = RunningCapture::new(here, &device, &[]) else { return };
+    let Some(capture) = RunningCapture::new(here, &device, "") else { return };
     let (conditions, _) = capture.end();
     drop(mount);
     let is_named =
@@ -915,8 +901,7 @@ fn written_blocks_are_sampled_by_their_content() {
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
     settled_counts(&device);
-    let options = ["--content-sample", "1"];
-    let Some(capture) = RunningCapture::new(here, &device, &options) else { return };
+    let Some(capture) = RunningCapture::new(here, &device, "--content-sample 1") else { return };
     let mut content = vec![0; 1009 * 4096];
     for block in 0..503usize {
         for word in 0..256 {

@@ -49,11 +49,8 @@ fn what_is_applied_is_captured_and_analysed_as_the_same_streams() {
     let here = &TestDirectory::new();
     std::fs::write(here.join("w.toml"), WORKLOAD).unwrap();
     settled_counts(&device);
-    let Some(capture) = RunningCapture::new(here, &device, &[]) else { return };
-    let (target, name) = (&device.path, device.name());
-    let measure = format!(
-        "measure --workload w.toml --target {target} --ios 10007 --yes-destroy {name} --json"
-    );
+    let Some(capture) = RunningCapture::new(here, &device, "") else { return };
+    let measure = format!("measure --workload w.toml --ios 10007 --json {}", device.confirmed());
     let child = spawn_in(here, &measure, Stdio::piped(), Stdio::inherit());
     let engine = child.id();
     let output = child.wait_with_output().unwrap();
@@ -63,7 +60,7 @@ fn what_is_applied_is_captured_and_analysed_as_the_same_streams() {
     assert_eq!(conditions.lost, 0);
     // udev reads the device afterwards.
     let streams = format!("trace streams trace.parquet --pid {engine} --json");
-    let table: Value = succeed_json(here, &streams);
+    let table = succeed_json(here, &streams);
     let applied = array(&answer["measurement"]["streams"]);
     let ios: Vec<u64> = applied.iter().map(|s| s["tally"]["ios"].as_u64().unwrap()).collect();
     assert_eq!(ios.iter().sum::<u64>(), 10_007);
@@ -133,17 +130,17 @@ fn a_database_is_replayed_with_its_reads_and_writes() {
     let Some(other) = LoopDevice::new(128) else { return };
     let Some(scratch) = with_database(&device) else { return };
     let here = &scratch;
-    let Some(capture) = RunningCapture::new(here, &device, &[]) else { return };
+    let Some(capture) = RunningCapture::new(here, &device, "") else { return };
     run_database(here, &device);
     let (conditions, original) = capture.end();
     assert_eq!(conditions.lost, 0);
     std::fs::rename(here.join("trace.parquet"), here.join("original.parquet")).unwrap();
     settled_counts(&other);
-    let Some(capture) = RunningCapture::new(here, &other, &[]) else { return };
-    let (target, name) = (&other.path, other.name());
+    let Some(capture) = RunningCapture::new(here, &other, "") else { return };
     let replay = format!(
         "run replay-native --exact --timing faster:4 --purge none --workload original.parquet \
-         --set preconditioning=none --target {target} --yes-destroy {name} -o replay"
+         --set preconditioning=none {} -o replay",
+        other.confirmed()
     );
     let replay = spawn_in(here, &replay, Stdio::null(), Stdio::null());
     let process = replay.id();
@@ -176,7 +173,7 @@ fn a_database_on_a_file_system_agrees_with_diskstats() {
     let Some(scratch) = with_database(&device) else { return };
     let here = &scratch;
     let before = kernel_sums(&device);
-    let Some(capture) = RunningCapture::new(here, &device, &[]) else { return };
+    let Some(capture) = RunningCapture::new(here, &device, "") else { return };
     run_database(here, &device);
     let after = kernel_sums(&device);
     let (conditions, events) = capture.end();

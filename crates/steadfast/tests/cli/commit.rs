@@ -73,10 +73,10 @@ const BLOCKING: &str = "a thread per I/O for commits at queue depth 1";
 fn flushes_of_commits_are_those_that_the_kernel_counts() {
     let Some(device) = LoopDevice::new(128) else { return };
     let here = &TestDirectory::new();
-    let (target, name) = (&device.path, device.name());
     let run = format!(
         "run commit --profile quick --step-time 300ms --set committers=1,4 --set block-sizes=4K \
-         --set run-in=100ms --set between-time=300ms --target {target} --yes-destroy {name} -o run"
+         --set run-in=100ms --set between-time=300ms {} -o run",
+        device.confirmed()
     );
     run_ending(here, &run, &[0, 3]);
     let mut checked = 0;

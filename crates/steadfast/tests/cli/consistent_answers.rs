@@ -110,7 +110,7 @@ const MEGA: f64 = 1e6;
 /// A question, and where its rows stand in each of the places that answer it.
 struct ComparedQuestion {
     /// Arguments of `steadfast trace`, in front of the file.
-    words: &'static [&'static str],
+    command: &'static str,
     /// Path of the rows in JSON.
     rows: &'static str,
     /// ID of the table in the report.
@@ -121,7 +121,7 @@ struct ComparedQuestion {
 }
 
 const STREAMS: ComparedQuestion = ComparedQuestion {
-    words: &["streams"],
+    command: "trace streams",
     rows: "/streams",
     table: "streams",
     explorer: ("streams", "/streams"),
@@ -148,7 +148,7 @@ const STREAMS: ComparedQuestion = ComparedQuestion {
 };
 
 const PROCESSES: ComparedQuestion = ComparedQuestion {
-    words: &["processes"],
+    command: "trace processes",
     rows: "/processes",
     table: "processes-all",
     explorer: ("processes", "/processes"),
@@ -168,7 +168,7 @@ const PROCESSES: ComparedQuestion = ComparedQuestion {
 };
 
 const DRIVES: ComparedQuestion = ComparedQuestion {
-    words: &["drives"],
+    command: "trace drives",
     rows: "/drives",
     table: "drives",
     explorer: ("", ""),
@@ -185,7 +185,7 @@ const DRIVES: ComparedQuestion = ComparedQuestion {
 };
 
 const STEPS: ComparedQuestion = ComparedQuestion {
-    words: &["steps"],
+    command: "trace steps",
     rows: "/steps",
     table: "steps",
     explorer: ("steps", "/steps"),
@@ -211,7 +211,7 @@ const STEPS: ComparedQuestion = ComparedQuestion {
 };
 
 const PROFILE: ComparedQuestion = ComparedQuestion {
-    words: &["profile"],
+    command: "trace profile",
     rows: "/intervals",
     table: "day-profile",
     explorer: ("", ""),
@@ -231,7 +231,7 @@ const PROFILE: ComparedQuestion = ComparedQuestion {
 };
 
 const THREADS: ComparedQuestion = ComparedQuestion {
-    words: &["groups", "--by", "thread"],
+    command: "trace groups --by thread",
     rows: "/groups",
     table: "threads",
     explorer: ("groups?by=thread", "/groups"),
@@ -254,7 +254,7 @@ const THREADS: ComparedQuestion = ComparedQuestion {
 };
 
 const WORKLOAD: ComparedQuestion = ComparedQuestion {
-    words: &["workload", "derive"],
+    command: "workload derive",
     rows: "/workload/streams",
     table: "cumulative-workload",
     explorer: ("cumulative", "/workload/streams"),
@@ -269,7 +269,7 @@ const WORKLOAD: ComparedQuestion = ComparedQuestion {
 };
 
 const HOT: ComparedQuestion = ComparedQuestion {
-    words: &["hot", "--device", "sda"],
+    command: "trace hot --device sda",
     rows: "/devices/0/hottest",
     table: "hot-1",
     explorer: ("", ""),
@@ -293,17 +293,16 @@ impl ComparedQuestion {
         self.table == STEPS.table
     }
 
-    /// Arguments of the program for a file; the steps have this width.
-    fn line(&self, file: &str, step: &str, options: &[&str]) -> Vec<String> {
-        let command = if self.words[0] == "workload" { &[][..] } else { &["trace"] };
-        let step: &[&str] = if self.is_steps() { &["--step", step] } else { &[] };
-        [command, self.words, &[file], step, options].concat().iter().map(|w| (*w).into()).collect()
+    /// The command line for a file; the steps have this width.
+    fn line(&self, file: &str, step: &str, options: &str) -> String {
+        let step = if self.is_steps() { format!("--step {step}") } else { String::new() };
+        format!("{} {file} {step} {options}", self.command)
     }
 
     /// The rows of `--json`.
-    fn json(&self, here: &Path, file: &str, step: &str, options: &[&str]) -> Vec<Value> {
-        let line = self.line(file, step, &[options, &["--json"]].concat());
-        let answer: Value = succeed_json(here, &line);
+    fn json(&self, here: &Path, file: &str, step: &str, options: &str) -> Vec<Value> {
+        let line = self.line(file, step, options);
+        let answer = succeed_json(here, &format!("{line} --json"));
         array(answer.pointer(self.rows).unwrap_or_else(|| panic!("{}: {answer}", self.table)))
             .clone()
     }
@@ -518,18 +517,18 @@ fn terminal_json_report_and_explorer_print_one_number() {
         Some((in_cells(long_ns + 15_000 * SECOND), in_cells(long_ns + 40_000 * SECOND))),
     ];
     for (number, window) in windows.into_iter().enumerate() {
-        let times = window.map(|(from, to)| (format!("{from}ns"), format!("{to}ns")));
-        let options: Vec<&str> = match &times {
-            Some((from, to)) => vec!["--from", from, "--to", to],
-            None => Vec::new(),
+        let (options, query) = match window {
+            Some((from, to)) => {
+                (format!("--from {from}ns --to {to}ns"), format!("&from={from}&to={to}"))
+            }
+            None => (String::new(), String::new()),
         };
-        let query = window.map_or(String::new(), |(from, to)| format!("&from={from}&to={to}"));
         let shown = explorer.json(&format!("api/steps?cells=60{query}"));
         let step_ns = shown["step_ns"].as_u64().unwrap();
         let step = format!("{step_ns}ns");
         let directory = format!("r{number}");
-        let report = ["trace", "report", "t.parquet", "--step", &step, "-o", &directory];
-        succeed(here, &[&report[..], &["--format", "json"], &options].concat());
+        let report = format!("trace report t.parquet --step {step} -o {directory} --format json");
+        succeed(here, &format!("{report} {options}"));
         let findings: Value = read_json(here.join(&directory).join("findings.json"));
         for question in QUESTIONS {
             let what = format!("{} of {window:?}", question.table);
@@ -559,18 +558,17 @@ fn terminal_json_report_and_explorer_print_one_number() {
         }
         // One drive alone has its own utilization; a part of its I/Os has none.
         let (from, to) = window.unwrap_or((0, LASTED_NS));
-        let of_drive = [&options[..], &["--device", "nvme0n1"]].concat();
+        let of_drive = format!("{options} --device nvme0n1");
         let rows = STEPS.json(here, "t.parquet", "1h", &of_drive);
         check_utilization(&ios, &[0], &(from..to), HOUR, &rows);
-        let of_writes = [&options[..], &["--op", "write"]].concat();
+        let of_writes = format!("{options} --op write");
         let shown = explorer.json(&format!("api/steps?cells=60&op=write{query}"));
         let step = format!("{}ns", shown["step_ns"]);
         let rows = STEPS.json(here, "t.parquet", &step, &of_writes);
         assert_eq!(without_threads(array(&shown["steps"])), without_threads(&rows));
         assert!(rows.iter().all(|row| row["utilisation"].is_null() && row["count"] != 0));
     }
-    let nights = ["--from", "02:00", "--to", "02:30"];
-    let rows = STEPS.json(here, "t.parquet", "10min", &nights);
+    let rows = STEPS.json(here, "t.parquet", "10min", "--from 02:00 --to 02:30");
     let begins: Vec<u64> = rows.iter().map(|row| row["begin_ns"].as_u64().unwrap()).collect();
     assert!(
         begins.iter().all(|begin| (3 * HOUR..3 * HOUR + HOUR / 2).contains(&(begin % (24 * HOUR))))
@@ -585,17 +583,12 @@ fn folds_and_steps_have_the_numbers_of_the_ios() {
     write_trace(here.join("t.parquet"), conditions(), &ios);
     succeed(here, "trace fold t.parquet --step 1h -o t.fold");
     write_steps(&here.join("s.parquet"), &ios);
-    let hours: [&[&str]; 2] = [&[], &["--from", "17h", "--to", "23h"]];
-    for options in hours {
+    for options in ["", "--from 17h --to 23h"] {
         for question in [&STREAMS, &PROCESSES, &DRIVES, &STEPS, &PROFILE, &THREADS] {
             let rows = question.json(here, "t.parquet", "1h", options);
             let folded = question.json(here, "t.fold", "1h", options);
-            assert_eq!(
-                without_threads(&folded),
-                without_threads(&rows),
-                "{} {options:?}",
-                question.table
-            );
+            let what = format!("{} {options}", question.table);
+            assert_eq!(without_threads(&folded), without_threads(&rows), "{what}");
         }
         for question in [&STREAMS, &PROCESSES, &DRIVES, &STEPS, &PROFILE] {
             let rows = question.json(here, "t.parquet", "1h", options);
@@ -603,7 +596,7 @@ fn folds_and_steps_have_the_numbers_of_the_ios() {
             let kept = |rows: &[Value]| {
                 rows.iter().map(|row| question.kept_by_steps(row)).collect::<Vec<_>>()
             };
-            assert_eq!(kept(&steps), kept(&rows), "{} {options:?}", question.table);
+            assert_eq!(kept(&steps), kept(&rows), "{} {options}", question.table);
         }
     }
 }

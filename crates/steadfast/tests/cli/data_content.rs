@@ -78,7 +78,7 @@ fn content_is_told_by_step_process_and_device_as_duckdb_adds_it_up() {
     let arguments = ["content.py", "t.parquet", &step];
     let Some(output) = python(&["duckdb"], &arguments, here) else { return };
     let sums: Value = parse_json(&output);
-    let steps = answer(here, &["steps", "t.parquet", "--step", "10s"]);
+    let steps = answer(here, "steps t.parquet --step 10s");
     let steps = array(&steps["steps"]);
     assert_eq!(steps.len(), 11);
     for step in steps {
@@ -86,12 +86,12 @@ fn content_is_told_by_step_process_and_device_as_duckdb_adds_it_up() {
         assert_content(step, sums["steps"].get(&at), &at);
     }
     assert!(sums["steps"].get("0").is_none(), "one step has none");
-    let processes = answer(here, &["groups", "t.parquet", "--by", "process"]);
+    let processes = answer(here, "groups t.parquet --by process");
     for group in array(&processes["groups"]) {
         let pid = group["pid"].to_string();
         assert_content(group, sums["processes"].get(&pid), &pid);
     }
-    let devices = answer(here, &["groups", "t.parquet", "--by", "device"]);
+    let devices = answer(here, "groups t.parquet --by device");
     for group in array(&devices["groups"]) {
         let number = if group["device"].as_str().unwrap().starts_with("sda") { "1" } else { "0" };
         assert_content(group, sums["devices"].get(number), number);
@@ -108,7 +108,7 @@ fn content_is_told_by_step_process_and_device_as_duckdb_adds_it_up() {
     assert!(findings.contains("Compression of written data"));
     assert!(findings.contains("Duplicates in written data"));
     succeed(here, "trace recover t.parquet -o again.parquet");
-    let of = |file: &str| answer(here, &["steps", file, "--step", "10s"])["steps"].clone();
+    let of = |file: &str| answer(here, &format!("steps {file} --step 10s"))["steps"].clone();
     assert_eq!(of("again.parquet"), of("t.parquet"));
 }
 
@@ -121,8 +121,7 @@ fn assert_selection_has_its_own_content(here: &Path, pid: &str, sums: &Value) {
     let blocks = grouped(sums[0].as_u64().unwrap());
     let blocks = format!("Content: {blocks} written blocks of 4 KiB");
     assert!(text.contains(&blocks), "{blocks}: {text}");
-    let derived: Value =
-        succeed_json(here, &format!("workload derive t.parquet --pid {pid} --json"));
+    let derived = succeed_json(here, &format!("workload derive t.parquet --pid {pid} --json"));
     let pattern = format!("entropy:{:.0},{:.0}", 100.0 / ratio, duplicates * 100.0);
     assert_eq!(derived["data_pattern"], pattern);
 }
@@ -131,7 +130,7 @@ fn assert_selection_has_its_own_content(here: &Path, pid: &str, sums: &Value) {
 fn duplicates_of_a_sample_are_a_lower_bound_in_every_step() {
     let here = &TestDirectory::new();
     write(&here.join("t.parquet"), 100);
-    let steps = answer(here, &["steps", "t.parquet", "--step", "10s"]);
+    let steps = answer(here, "steps t.parquet --step 10s");
     assert!(steps["steps"][3]["content"]["duplicate_share"].is_null());
     assert!(steps["steps"][3]["content"]["compression_ratio"].is_number());
     let text = succeed(here, "trace steps t.parquet --step 10s");
@@ -140,7 +139,7 @@ fn duplicates_of_a_sample_are_a_lower_bound_in_every_step() {
 
 /// The sums of the blocks of sda in a capture of two devices.
 fn content_of_sda(here: &Path, file: &str) -> Value {
-    let devices = answer(here, &["groups", file, "--by", "device"]);
+    let devices = answer(here, &format!("groups {file} --by device"));
     let mut groups = array(&devices["groups"]).iter();
     groups.find(|group| group["device"].as_str().unwrap().starts_with("sda")).unwrap()["content"]
         .clone()
@@ -154,7 +153,7 @@ fn a_folded_part_has_the_content_of_its_own_ios() {
         let sums = content_of_sda(here, file);
         let fold = format!("{every}.fold");
         succeed(here, &["trace", "fold", file, "--device", "sda", "--step", "10min", "-o", &fold]);
-        let conditions = &answer(here, &["steps", &fold, "--step", "1h"])["conditions"];
+        let conditions = &answer(here, &format!("steps {fold} --step 1h"))["conditions"];
         for name in ["blocks", "bytes", "compressed_bytes", "duplicates"] {
             assert_eq!(conditions["content"][name], sums[name], "{file}: {name}");
         }
@@ -199,8 +198,7 @@ fn a_filtered_report_has_one_bound_of_duplicates() {
 fn a_capture_has_the_content_of_each_process() {
     let Some(device) = LoopDevice::new(16) else { return };
     let here = &TestDirectory::new();
-    let options = ["--content-sample", "1"];
-    let Some(capture) = RunningCapture::new(here, &device, &options) else { return };
+    let Some(capture) = RunningCapture::new(here, &device, "--content-sample 1") else { return };
     let copy = |from: &str, program: &str| {
         let [from, to] = [format!("if={from}"), format!("of={}", device.path)];
         let size = ["bs=4k", "count=101", "oflag=direct", "conv=notrunc"];
@@ -210,7 +208,7 @@ fn a_capture_has_the_content_of_each_process() {
     copy("/dev/zero", "zeros");
     copy("/dev/urandom", "random bytes");
     capture.end();
-    let found = answer(here, &["groups", "trace.parquet", "--by", "process", "--op", "write"]);
+    let found = answer(here, "groups trace.parquet --by process --op write");
     let mut groups: Vec<&Value> = array(&found["groups"]).iter().collect();
     groups.retain(|group| group["command"] == "dd");
     groups.sort_by_key(|group| group["pid"].as_u64());

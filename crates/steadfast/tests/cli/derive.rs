@@ -99,9 +99,9 @@ struct Score {
     is_lost: bool,
 }
 
-fn scores(here: &Path, more: &[&str]) -> Vec<Score> {
-    let derive = ["workload", "derive", "t.parquet", "--report", "--json"];
-    let answer: Value = succeed_json(here, &[&derive[..], more].concat());
+fn scores(here: &Path, more: &str) -> Vec<Score> {
+    let derive = format!("workload derive t.parquet --report --json {more}");
+    let answer = succeed_json(here, &derive);
     let fidelity = &answer["fidelity"];
     let mut scores = Vec::new();
     for row in array(&fidelity["aspects"]) {
@@ -123,15 +123,15 @@ fn lost_aspects(scores: &[Score]) -> Vec<&str> {
 fn a_trace_of_a_known_workload_scores_as_well_as_a_second_drawing() {
     let here = &TestDirectory::new();
     write(&here.join("t.parquet"), 0.0);
-    let found = scores(here, &[]);
+    let found = scores(here, "");
     assert_eq!(found.len(), 8);
     for Score { aspect, score, best, .. } in &found {
         assert!(*score > best - 0.02 && *best > 0.98, "{aspect}: {score} of {best}");
     }
     assert!(lost_aspects(&found).is_empty(), "{found:?}");
-    let same = scores(here, &["--against", "t.parquet"]);
+    let same = scores(here, "--against t.parquet");
     assert!(same.iter().all(|one| one.score == 1.0), "{same:?}");
-    let closed = scores(here, &["--without", "arrivals"]);
+    let closed = scores(here, "--without arrivals");
     assert_eq!(
         lost_aspects(&closed),
         ["inter-arrival", "stream-inter-arrival", "depth"],
@@ -164,7 +164,7 @@ fn bursts_arrive_by_their_measured_distributions() {
     let here = &TestDirectory::new();
     let times = burst_times();
     write_at(&here.join("t.parquet"), &times, 0.0, |_| 53_000);
-    let kept = scores(here, &["-o", "w.toml"]);
+    let kept = scores(here, "-o w.toml");
     let gaps = kept.iter().find(|one| one.aspect == "inter-arrival").unwrap();
     assert!(gaps.score >= 0.95, "{kept:?}");
     let pace = workload_file(here).arrivals.all.unwrap().pace();
@@ -225,7 +225,7 @@ fn streams_arrive_by_their_own_distributions() {
     events.sort_by_key(|event| event.issued_ns);
     write_events(&here.join("t.parquet"), &events);
     let derive = "workload derive t.parquet --report --json -o w.toml";
-    let answer: Value = succeed_json(here, derive);
+    let answer = succeed_json(here, derive);
     let scores = |field: &str| {
         ["streams", "stream-inter-arrival"].map(|aspect| score(&answer, aspect, field).unwrap())
     };
@@ -256,7 +256,7 @@ fn without_response_times_gaps_are_known_at_a_rate_and_depths_never() {
     write_with_responses(&here.join("t.parquet"), 0.0, |_| RESPONSE_UNKNOWN);
     let scores_of = |more: &str| {
         let derive = format!("workload derive t.parquet --report --json {more}");
-        let answer: Value = succeed_json(here, &derive);
+        let answer = succeed_json(here, &derive);
         (score(&answer, "inter-arrival", "score"), score(&answer, "depth", "score"))
     };
     let (gaps, depth) = scores_of("");
@@ -269,9 +269,9 @@ fn without_response_times_gaps_are_known_at_a_rate_and_depths_never() {
 fn a_hot_band_is_kept_by_zones_and_without_them_only_locality_is_lost() {
     let here = &TestDirectory::new();
     write(&here.join("t.parquet"), 0.5);
-    let kept = scores(here, &["-o", "w.toml"]);
+    let kept = scores(here, "-o w.toml");
     assert!(lost_aspects(&kept).is_empty(), "{kept:?}");
-    let without = scores(here, &["--without", "zones"]);
+    let without = scores(here, "--without zones");
     assert_eq!(lost_aspects(&without), ["locality"], "{without:?}");
     let file = workload_file(here);
     assert_eq!(file.placement.measured_in, Some(Bytes(BLOCKS * 4096)));
@@ -288,7 +288,7 @@ fn a_hot_band_is_kept_by_zones_and_without_them_only_locality_is_lost() {
         let share = f64::from(band) / f64::from(all);
         assert!((share - 0.53125).abs() < 0.01, "{share} {zones:?}");
     }
-    succeed(here, &["measure", "--workload", "w.toml", "--target", "sim:small", "--ios", "10007"]);
+    succeed(here, "measure --workload w.toml --target sim:small --ios 10007");
 }
 
 /// Returns the streams of every load of a run.
@@ -302,15 +302,12 @@ fn applied_streams(run: &Path) -> Vec<Vec<IoStream>> {
 fn a_trace_and_the_file_derived_from_it_apply_the_same_streams() {
     let here = &TestDirectory::new();
     write(&here.join("t.parquet"), 0.5);
-    succeed(here, &["workload", "derive", "t.parquet", "--native", "--step", "5s", "-o", "w.toml"]);
-    let run = |workload: &str, more: &[&str]| {
-        let run = ["run", "replay-native", "--target", "sim:small", "--purge", "none"];
-        let output = format!("{workload}.run");
-        let how = ["--set", "preconditioning=none", "--workload", workload, "-o", &output];
-        succeed(here, &[&run[..], &how, more].concat());
-        applied_streams(&here.join(output))
-    };
-    let [from_trace, from_file] = [run("t.parquet", &["--step", "5s"]), run("w.toml", &[])];
+    succeed(here, "workload derive t.parquet --native --step 5s -o w.toml");
+    let run = "run replay-native --target sim:small --purge none --set preconditioning=none";
+    succeed(here, &format!("{run} --workload t.parquet --step 5s -o of-trace"));
+    succeed(here, &format!("{run} --workload w.toml -o of-file"));
+    let [from_trace, from_file] =
+        ["of-trace", "of-file"].map(|name| applied_streams(&here.join(name)));
     assert_eq!(from_trace, from_file);
     assert!(from_trace.iter().flatten().all(|stream| stream.zones.len() > 1), "{from_trace:?}");
 }

@@ -18,7 +18,7 @@ fn a_simulated_drive_says_so_and_nothing_disturbs_it() {
     let here = &TestDirectory::new();
     let text = succeed(here, "doctor sim:small");
     assert!(text.contains("virtual time") && text.contains("1 good"), "{text}");
-    let answer: Value = succeed_json(here, "doctor sim:small --json");
+    let answer = succeed_json(here, "doctor sim:small --json");
     assert_eq!(answer["state"], "good");
 }
 
@@ -47,9 +47,8 @@ fn a_loop_device_is_looked_over_by_name() {
     let output = run_in(here, &["doctor", &device.path]);
     let text = stdout(&output);
     assert!(matches!(code(&output), 0 | 6), "{}", stderr(&output));
-    for part in ["Queue depth", "Discard", "Background I/O", "Load of the host", " good, "] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
+    let parts = ["Queue depth", "Discard", "Background I/O", "Load of the host", " good, "];
+    assert_contains(&text, &parts);
 }
 
 /// State that only root may see is unknown to others, and never counts as good.

@@ -1,7 +1,6 @@
 //! Exit codes as docs/exit-codes.md has them, and the messages with them.
 
 use super::fixtures::*;
-use serde_json::Value;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -145,14 +144,14 @@ fn every_json_document_has_a_version_and_one_style_of_units() {
         "measure 'RND 4K R' --target sim:small --time 1s --json",
         "run iops --target sim:small --profile quick -o r --json",
     ] {
-        let json: Value = succeed_json(here, command);
+        let json = succeed_json(here, command);
         assert!(json["version"].is_u64(), "{command}");
         for name in json.as_object().unwrap().keys() {
             assert!(!name.ends_with("seconds") && !name.starts_with("mb"), "{command}: {name}");
         }
     }
     for command in ["study r --json", "check r --list --json"] {
-        let json: Value = succeed_json(here, command);
+        let json = succeed_json(here, command);
         assert!(json["version"].is_u64(), "{command}");
     }
 }
@@ -180,7 +179,7 @@ fn the_plan_of_the_latency_test_has_its_histogram_run() {
     let plan = "plan latency --target sim:small";
     let text = succeed(Path::new("/"), plan);
     assert!(text.contains("histogram") && text.contains("20 min"), "{text}");
-    let json: Value = succeed_json(Path::new("/"), &format!("{plan} --json"));
+    let json = succeed_json(Path::new("/"), &format!("{plan} --json"));
     let (round, histogram) = (9 * 60, 20 * 60);
     let nanos = |seconds: u64| seconds * 1_000_000_000;
     assert_eq!(json["best_time_ns"], nanos(5 * round + histogram));

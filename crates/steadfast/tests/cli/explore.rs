@@ -145,18 +145,17 @@ fn it_answers_as_the_command_line() {
     let home = &TestDirectory::new();
     write(&home.join("t.parquet"), IOS, "shop");
     let explorer = Explorer::ready(home, &["t.parquet"]);
-    let filters: [(&str, &[&str]); 6] = [
-        ("", &[]),
-        ("&from=100000000&to=700000000", &["--from", "100ms", "--to", "700ms"]),
-        ("&op=write", &["--op", "write"]),
-        ("&process=%3Cscript%3E&op=read", &["--pid", "<script>", "--op", "read"]),
-        ("&pid=101", &["--pid", "101"]),
-        ("&stream=RND+16K+R&device=nvme0n1", &["--stream", "RND 16K R", "--device", "nvme0n1"]),
-    ];
-    for (query, options) in filters {
+    for (query, options) in [
+        ("", ""),
+        ("&from=100000000&to=700000000", "--from 100ms --to 700ms"),
+        ("&op=write", "--op write"),
+        ("&process=%3Cscript%3E&op=read", "--pid <script> --op read"),
+        ("&pid=101", "--pid 101"),
+        ("&stream=RND+16K+R&device=nvme0n1", "--stream 'RND 16K R' --device nvme0n1"),
+    ] {
         compare_answers(&explorer, home, "t.parquet", query, options);
     }
-    let hits: Value = succeed_json(home, "trace hits t.parquet --ranges 1024 --json");
+    let hits = succeed_json(home, "trace hits t.parquet --ranges 1024 --json");
     let sum = |field: &str| -> u64 {
         array(&hits["maps"][0]["hits"]).iter().map(|hit| hit[field].as_u64().unwrap()).sum()
     };
@@ -166,7 +165,7 @@ fn it_answers_as_the_command_line() {
         assert_eq!(counts.sum::<u64>(), sum(field), "{op}");
     }
     let at = "trace hits t.parquet --at 1s --step 5s --ranges 1000 --json";
-    let read_out: Value = succeed_json(home, at);
+    let read_out = succeed_json(home, at);
     let ours = explorer.json("api/read-out?c=0&from=1000000000&to=6000000000&limit=64");
     assert_eq!(ours["streams"], read_out["read_out"]["devices"][0]["streams"]);
     assert!(!array(&ours["streams"]).is_empty());
@@ -222,23 +221,22 @@ fn write_totals(path: &Path, step_ns: u64, steps: u64) {
 }
 
 /// Compares the tables and the steps of a file with those of the command line.
-fn compare_answers(explorer: &Explorer, home: &Path, file: &str, query: &str, options: &[&str]) {
-    let answer = |words: &[&str]| -> Value {
-        succeed_json(home, &[words, &[file], options, &["--json"]].concat())
+fn compare_answers(explorer: &Explorer, home: &Path, file: &str, query: &str, options: &str) {
+    let answer = |command: &str| -> Value {
+        succeed_json(home, &format!("{command} {file} {options} --json"))
     };
     let ours = explorer.json(&format!("api/streams?c=0{query}"));
-    let theirs = answer(&["trace", "streams"]);
+    let theirs = answer("trace streams");
     assert!(ours["total"]["count"].as_u64().unwrap() > 0, "{query}");
     for field in ["total", "streams", "streams_in_all", "unlisted_count"] {
         assert_eq!(ours[field], theirs[field], "{file} {query}: {field}");
     }
     let ours = explorer.json(&format!("api/processes?c=0{query}"));
-    assert_eq!(ours["processes"], answer(&["trace", "processes"])["processes"], "{file} {query}");
+    assert_eq!(ours["processes"], answer("trace processes")["processes"], "{file} {query}");
     let ours = explorer.json(&format!("api/cumulative?c=0{query}"));
-    assert_eq!(ours["workload"], answer(&["workload", "derive"])["workload"], "{file} {query}");
+    assert_eq!(ours["workload"], answer("workload derive")["workload"], "{file} {query}");
     let ours = explorer.json(&format!("api/steps?c=0{query}&cells=40"));
-    let step = format!("{}ns", ours["step_ns"]);
-    let theirs = answer(&["trace", "steps", "--step", &step]);
+    let theirs = answer(&format!("trace steps --step {}ns", ours["step_ns"]));
     assert_eq!(ours["steps"], theirs["steps"], "{file} {query}");
     let count = |step: &Value| step["count"].as_u64().unwrap();
     let counted: u64 = array(&theirs["steps"]).iter().map(count).sum();
@@ -262,21 +260,15 @@ fn totals_are_explored() {
     {
         write_totals(&home.join(file), step_ns, steps);
         let explorer = Explorer::ready(home, &[file]);
-        let window: (&str, &[&str]) =
-            ("&from=10000000000&to=11500000000", &["--from", "10s", "--to", "11500ms"]);
-        let filters: [(&str, &[&str]); 7] = [
-            ("", &[]),
-            window,
-            ("&op=write", &["--op", "write"]),
-            ("&process=%3Cscript%3E&op=read", &["--pid", "<script>", "--op", "read"]),
-            ("&pid=101", &["--pid", "101"]),
-            ("&stream=RND+16K+R&device=nvme0n1", &["--stream", "RND 16K R", "--device", "nvme0n1"]),
-            (
-                "&pid=102&from=10000000000&to=11500000000",
-                &["--pid", "102", "--from", "10s", "--to", "11500ms"],
-            ),
-        ];
-        for (query, options) in filters {
+        for (query, options) in [
+            ("", ""),
+            ("&from=10000000000&to=11500000000", "--from 10s --to 11500ms"),
+            ("&op=write", "--op write"),
+            ("&process=%3Cscript%3E&op=read", "--pid <script> --op read"),
+            ("&pid=101", "--pid 101"),
+            ("&stream=RND+16K+R&device=nvme0n1", "--stream 'RND 16K R' --device nvme0n1"),
+            ("&pid=102&from=10000000000&to=11500000000", "--pid 102 --from 10s --to 11500ms"),
+        ] {
             compare_answers(&explorer, home, file, query, options);
         }
         // A part of the time consists of whole steps.
@@ -322,13 +314,13 @@ fn groups_are_those_of_the_command_line() {
         let words = format!(
             "trace groups t.parquet --by {by} --json --from 1000000ns --to 900000000ns --layer {layer}"
         );
-        let theirs: Value = succeed_json(home, &words);
+        let theirs = succeed_json(home, &words);
         assert!(array(&ours["groups"]).len() >= least, "{by}: {ours}");
         assert_eq!(ours["groups"], theirs["groups"], "{by}");
     }
     let ours = explorer.json(&format!("api/streams?{window}&tid=4242"));
     let words = "trace streams t.parquet --from 1000000ns --to 900000000ns --tid 4242 --json";
-    let theirs: Value = succeed_json(home, words);
+    let theirs = succeed_json(home, words);
     assert_eq!(ours["total"], theirs["total"]);
     assert!(ours["total"]["count"].as_u64() > Some(0));
 }
@@ -397,15 +389,14 @@ fn fold_files_are_explored() {
     let explorer = Explorer::ready(home, &["t.fold"]);
     let meta = explorer.json("api/meta")["items"][0].clone();
     let start_ns = meta["start_ns"].as_u64().unwrap();
-    let at = |ns: u64| format!("{}ns", ns - start_ns);
-    let (from, to) = (at(100_000_000), at(700_000_000));
-    let filters: [(&str, &[&str]); 4] = [
-        ("", &[]),
-        ("&from=100000000&to=700000000", &["--from", &from, "--to", &to]),
-        ("&pid=101", &["--pid", "101"]),
-        ("&op=write", &["--op", "write"]),
-    ];
-    for (query, options) in filters {
+    let [from, to] = [100_000_000, 700_000_000].map(|ns| ns - start_ns);
+    let window = format!("--from {from}ns --to {to}ns");
+    for (query, options) in [
+        ("", ""),
+        ("&from=100000000&to=700000000", &window),
+        ("&pid=101", "--pid 101"),
+        ("&op=write", "--op write"),
+    ] {
         compare_answers(&explorer, home, "t.fold", query, options);
     }
     explorer.get("api/hot").refused(400, "fold file");

@@ -66,10 +66,10 @@ fn both_engines_agree_on_a_throttled_device() {
     }
     let Some(device) = LoopDevice::new(64) else { return };
     let Some(throttle) = Throttle::new(&device, THROTTLED) else { return };
-    let (target, name) = (&device.path, device.name());
     let calibrate = format!(
-        "calibrate --target {target} --yes-destroy {name} --points 'RND 4K R T1Q16,RND 4K W T2Q8' \
-         --test-size 16MiB --ramp 1s --time 3s --runs 2 --within 10 --json"
+        "calibrate {} --points 'RND 4K R T1Q16,RND 4K W T2Q8' --test-size 16MiB --ramp 1s \
+         --time 3s --runs 2 --within 10 --json",
+        device.confirmed()
     );
     let mut command = steadfast();
     command.args(calibrate.words());
@@ -103,10 +103,10 @@ fn commits_of_both_engines_are_compared_by_their_rate() {
     }
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
-    let (target, name) = (&device.path, device.name());
     let calibrate = format!(
-        "calibrate --target {target} --yes-destroy {name} --points 'RND 4K W FLUSH/1 T1Q1' \
-         --test-size 16MiB --ramp 200ms --time 1s --runs 2 --keep kept --json"
+        "calibrate {} --points 'RND 4K W FLUSH/1 T1Q1' --test-size 16MiB --ramp 200ms --time 1s \
+         --runs 2 --keep kept --json",
+        device.confirmed()
     );
     let output = run_ending(here, &calibrate, &[0, 5]);
     let answer: serde_json::Value = parse_json(&output);

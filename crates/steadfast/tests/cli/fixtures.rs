@@ -200,6 +200,14 @@ pub fn cut_journal(run: &Path, kept: impl FnOnce(&[&str]) -> usize) {
     std::fs::write(&journal, lines[..kept(&lines)].concat()).unwrap();
 }
 
+/// Asserts that a text contains all of `parts`.
+#[track_caller]
+pub fn assert_contains(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "no '{part}' in: {text}");
+    }
+}
+
 /// Runs the program, which must fail with a message that contains all of `parts`.
 #[track_caller]
 pub fn refuse(directory: &Path, arguments: &(impl Arguments + ?Sized), parts: &[&str]) {
@@ -321,6 +329,11 @@ impl LoopDevice {
                 None
             }
         }
+    }
+
+    /// Options of a command that may overwrite it.
+    pub fn confirmed(&self) -> String {
+        format!("--target {} --yes-destroy {}", self.path, self.name())
     }
 
     /// Makes ext4 on it, with nothing left to initialize in the background. Returns false and
@@ -506,10 +519,7 @@ pub fn python(modules: &[&str], arguments: &[&str], place: &Path) -> Option<Outp
 
 /// Runs the program, which must succeed, and reads the JSON that it prints.
 #[track_caller]
-pub fn succeed_json<T: DeserializeOwned>(
-    directory: &Path,
-    arguments: &(impl Arguments + ?Sized),
-) -> T {
+pub fn succeed_json(directory: &Path, arguments: &(impl Arguments + ?Sized)) -> Value {
     serde_json::from_str(&succeed(directory, arguments)).unwrap()
 }
 

@@ -97,8 +97,8 @@ fn write_captures() -> TestDirectory {
 
 const FILES: [&str; 4] = ["0.parquet", "1.parquet", "2.parquet", "3.parquet"];
 
-fn json(here: &Path, arguments: &[&str]) -> serde_json::Value {
-    succeed_json(here, &[arguments, &["--json"]].concat())
+fn json(here: &Path, command: &str) -> serde_json::Value {
+    succeed_json(here, &format!("{command} --json"))
 }
 
 /// A document without the name of its file and the width of a fold's steps.
@@ -109,47 +109,44 @@ fn content(mut found: serde_json::Value) -> serde_json::Value {
 }
 
 /// Commands that a fold answers like the I/Os themselves.
-const QUESTIONS: [&[&str]; 16] = [
-    &["streams"],
-    &["streams", "--shares", "bytes", "--threshold", "2%", "--host", "web1"],
-    &["streams", "--device", "sda", "--op", "write"],
-    &["steps", "--step", "5min"],
-    &["steps", "--step", "1min", "--host", "db1"],
-    &["map", "--step", "10min"],
-    &["processes"],
-    &["processes", "--pid", "mysqld", "--by", "command"],
-    &["groups", "--by", "host"],
-    &["groups", "--by", "host,device,stream", "--show", "times"],
-    &["groups", "--by", "command,op", "--stream", "SEQ 4K W"],
-    &["drives"],
-    &["profile"],
-    &["doctor"],
-    &["hosts", "--rank", "p99"],
-    &["compare", "--step", "5min"],
+const QUESTIONS: [&str; 15] = [
+    "streams",
+    "streams --shares bytes --threshold 2% --host web1",
+    "streams --device sda --op write",
+    "steps --step 5min",
+    "steps --step 1min --host db1",
+    "map --step 10min",
+    "processes",
+    "processes --pid mysqld --by command",
+    "groups --by host",
+    "groups --by host,device,stream --show times",
+    "groups --by command,op --stream 'SEQ 4K W'",
+    "drives",
+    "profile",
+    "doctor",
+    "hosts --rank p99",
 ];
 
 #[test]
 fn a_fold_answers_what_the_ios_answer() {
     let here = &write_captures();
     fold(here, &FILES, "all.fold");
+    let files = FILES.join(" ");
     for question in QUESTIONS {
-        let (command, more) = (question[0], &question[1..]);
-        let of_files = [&["trace", command], &FILES[..], more].concat();
-        let of_fold = [&["trace", command, "all.fold"], more].concat();
-        if command == "compare" {
-            // Several captures stand beside each other; a fold is one side.
-            assert_eq!(json(here, &of_fold)["sides"].as_array().unwrap().len(), 6);
-            continue;
-        }
-        assert_eq!(content(json(here, &of_fold)), content(json(here, &of_files)), "{of_fold:?}");
+        let of_files = json(here, &format!("trace {question} {files}"));
+        let of_fold = json(here, &format!("trace {question} all.fold"));
+        assert_eq!(content(of_fold), content(of_files), "{question}");
     }
-    let total = json(here, &["trace", "streams", "all.fold"])["total"]["count"].clone();
-    assert_eq!(total, CAPTURES.iter().map(|capture| capture.ios).sum::<u64>());
-    let derived = |files: &[&str]| {
-        let found = json(here, &[&["workload", "derive"], files].concat());
+    // Several captures stand beside each other; a fold is one side.
+    let compared = json(here, "trace compare --step 5min all.fold");
+    assert_eq!(array(&compared["sides"]).len(), 6);
+    let total = &json(here, "trace streams all.fold")["total"]["count"];
+    assert_eq!(*total, CAPTURES.iter().map(|capture| capture.ios).sum::<u64>());
+    let derived = |files: &str| {
+        let found = json(here, &format!("workload derive {files}"));
         (found["workload"].clone(), found["io_streams"].clone(), found["demand"].clone())
     };
-    assert_eq!(derived(&["all.fold"]), derived(&FILES));
+    assert_eq!(derived("all.fold"), derived(&files));
     succeed(here, "trace report all.fold -o r --format json,html");
     let findings = fs::read_to_string(here.join("r/findings.json")).unwrap();
     assert!(findings.contains("The report is of a fold file"), "it names its limits");
@@ -160,23 +157,24 @@ fn one_capture_and_its_fold_agree_but_for_the_axis() {
     let here = &write_captures();
     succeed(here, "trace fold 3.parquet -o one.fold");
     for command in ["streams", "drives", "hosts"] {
-        let (fold, file) = (json(here, &["trace", command, "one.fold"]), "3.parquet");
-        let file = json(here, &["trace", command, file]);
+        let fold = json(here, &format!("trace {command} one.fold"));
+        let file = json(here, &format!("trace {command} 3.parquet"));
         for part in ["total", "streams", "drives", "hosts"] {
             assert_eq!(fold[part], file[part], "{command} {part}");
         }
     }
     // The axis begins with the hour: 61.007 s before the capture.
-    let span = json(here, &["trace", "streams", "one.fold"])["account"]["span_ns"].clone();
-    assert_eq!(span[0], 61_007_000_000u64);
+    let streams = json(here, "trace streams one.fold");
+    assert_eq!(streams["account"]["span_ns"][0], 61_007_000_000u64);
 }
 
 /// The numbers of a question that depend on the observed time.
-fn over_time(here: &Path, [one, other]: [&str; 2], filter: &[&str]) -> serde_json::Value {
-    let ask = |words: &[&str]| json(here, &[&["trace"], words, filter].concat());
-    let hosts = ask(&["hosts", one])["hosts"].clone();
-    let profile = ask(&["profile", one, "--step", "10min"])["intervals"].clone();
-    let compared = ask(&["compare", one, other, "--by", "op", "--align", "start"]);
+fn over_time(here: &Path, [one, other]: [&str; 2], filter: &str) -> serde_json::Value {
+    let hosts = json(here, &format!("trace hosts {one} {filter}"));
+    let profile = json(here, &format!("trace profile {one} --step 10min {filter}"));
+    let compare = format!("trace compare {one} {other} --by op --align start {filter}");
+    let compared = json(here, &compare);
+    let [hosts, profile] = [&hosts["hosts"], &profile["intervals"]];
     serde_json::json!([hosts, profile, compared["observed_ns"], compared["deltas"]])
 }
 
@@ -184,25 +182,21 @@ fn over_time(here: &Path, [one, other]: [&str; 2], filter: &[&str]) -> serde_jso
 #[test]
 fn a_fold_of_a_part_of_the_time_has_the_rates_of_that_part() {
     let here = &write_captures();
-    let filter = ["--from", "5min", "--to", "10min"];
-    let fold = |file: &str, to: &str, filter: &[&str]| {
-        succeed(here, &[&["trace", "fold", file, "-o", to], filter].concat());
-    };
-    fold("0.parquet", "a.fold", &filter);
-    fold("3.parquet", "b.fold", &filter);
-    fold("2.parquet", "c.fold", &[]);
+    let filter = "--from 5min --to 10min";
+    succeed(here, &format!("trace fold 0.parquet -o a.fold {filter}"));
+    succeed(here, &format!("trace fold 3.parquet -o b.fold {filter}"));
+    succeed(here, "trace fold 2.parquet -o c.fold");
     let (traces, folds) = (["0.parquet", "3.parquet"], ["a.fold", "b.fold"]);
-    let part = over_time(here, traces, &filter);
+    let part = over_time(here, traces, filter);
     let observed = [&part[0][0]["observed_ns"], &part[2][0], &part[2][1]];
     assert_eq!(observed.map(|time| time.as_u64()), [Some(300 * SECOND); 3]);
-    assert_ne!(part, over_time(here, traces, &[]));
-    assert_eq!(over_time(here, folds, &[]), part);
+    assert_ne!(part, over_time(here, traces, ""));
+    assert_eq!(over_time(here, folds, ""), part);
     // Merged with others, and for a part of the part.
     succeed(here, "trace merge c.fold a.fold -o both.fold");
-    let hosts = json(here, &["trace", "hosts", "both.fold", "--host", "web1"])["hosts"].clone();
-    assert_eq!(hosts, part[0]);
-    let narrower = ["trace", "hosts", "a.fold", "--from", "7min", "--to", "25min"];
-    assert_eq!(json(here, &narrower)["hosts"][0]["observed_ns"], 180 * SECOND);
+    assert_eq!(json(here, "trace hosts both.fold --host web1")["hosts"], part[0]);
+    let narrower = json(here, "trace hosts a.fold --from 7min --to 25min");
+    assert_eq!(narrower["hosts"][0]["observed_ns"], 180 * SECOND);
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -241,10 +235,10 @@ fn without_axis(mut found: serde_json::Value) -> serde_json::Value {
 fn single_ios_of_one_host_are_not_mixed_with_those_of_others() {
     let here = &write_captures();
     for (host, file) in [("db1", "3.parquet"), ("web2", "2.parquet")] {
-        let device = format!("{host}:sda");
         let ask = |command: &str| {
-            let among = [&["trace", command], &FILES[..], &["--device", &device]].concat();
-            (json(here, &among), json(here, &["trace", command, file, "--device", "sda"]))
+            let files = FILES.join(" ");
+            let among = json(here, &format!("trace {command} {files} --device {host}:sda"));
+            (among, json(here, &format!("trace {command} {file} --device sda")))
         };
         for command in ["hot", "locality", "shape"] {
             let (among, alone) = ask(command);
@@ -289,10 +283,12 @@ fn folds_that_do_not_fit_together_are_refused() {
     succeed(here, "trace fold 0.parquet -o a.fold");
     succeed(here, "trace fold 1.parquet -o hour.fold --step 1h");
     succeed(here, "trace fold 0.parquet -o reads.fold --op read");
-    let merge = |other: &'static str| ["trace", "merge", "a.fold", other, "-o", "x.fold"];
-    refuse(here, &merge("hour.fold"), &["hour.fold", "different options"]);
-    refuse(here, &merge("reads.fold"), &["0.parquet of web1", "folded twice with different"]);
-    refuse(here, &merge("0.parquet"), &["0.parquet", "not a fold file", "trace fold"]);
+    let merge = |other: &str, parts: &[&str]| {
+        refuse(here, &format!("trace merge a.fold {other} -o x.fold"), parts);
+    };
+    merge("hour.fold", &["hour.fold", "different options"]);
+    merge("reads.fold", &["0.parquet of web1", "folded twice with different"]);
+    merge("0.parquet", &["0.parquet", "not a fold file", "trace fold"]);
     refuse(here, "trace fold a.fold -o x.fold", &["a.fold", "trace merge"]);
     refuse(here, "trace fold 0.parquet -o x.fold --step 7min", &["divide an hour"]);
     refuse(here, "trace streams a.fold 0.parquet", &["web1", "at the same time", "count twice"]);
@@ -309,26 +305,28 @@ fn folds_that_do_not_fit_together_are_refused() {
     let parts = "trace merge p.fold p2.fold -o x.fold";
     refuse(here, parts, &["files of one capture", "fold them together"]);
     succeed(here, "trace fold p.2.parquet p.parquet -o whole.fold");
-    assert_eq!(json(here, &["trace", "streams", "whole.fold"])["total"]["count"], 24);
+    assert_eq!(json(here, "trace streams whole.fold")["total"]["count"], 24);
 }
 
 #[test]
 fn questions_beyond_a_fold_are_refused_by_name() {
     let here = &write_captures();
     succeed(here, "trace fold 0.parquet -o a.fold --no-processes");
-    let ask = |words: &[&str], expected: &[&str]| {
-        refuse(here, &[&["trace", words[0], "a.fold"], &words[1..]].concat(), expected);
-    };
-    ask(&["hits"], &["sums, no single I/Os", "LBA range hits", "trace files"]);
-    ask(&["locality"], &["sums, no single I/Os"]);
-    ask(&["groups", "--by", "cpu"], &["sums, no single I/Os"]);
-    ask(&["processes"], &["--no-processes", "trace files"]);
-    ask(&["streams", "--pid", "100"], &["--no-processes"]);
-    ask(&["streams", "--window", "7"], &["--window", "trace files"]);
-    ask(&["steps", "--step", "90s"], &["multiple"]);
-    ask(&["streams", "--host", "web7"], &["the trace has no host 'web7'", "web1"]);
+    let cases: [(&str, &[&str]); 8] = [
+        ("hits", &["sums, no single I/Os", "LBA range hits", "trace files"]),
+        ("locality", &["sums, no single I/Os"]),
+        ("groups --by cpu", &["sums, no single I/Os"]),
+        ("processes", &["--no-processes", "trace files"]),
+        ("streams --pid 100", &["--no-processes"]),
+        ("streams --window 7", &["--window", "trace files"]),
+        ("steps --step 90s", &["multiple"]),
+        ("streams --host web7", &["the trace has no host 'web7'", "web1"]),
+    ];
+    for (question, expected) in cases {
+        refuse(here, &format!("trace {question} a.fold"), expected);
+    }
     refuse(here, "trace recover a.fold -o x.parquet", &["a.fold"]);
-    assert!(json(here, &["trace", "drives", "a.fold"])["drives"][0]["processes"].is_null());
+    assert!(json(here, "trace drives a.fold")["drives"][0]["processes"].is_null());
 }
 
 #[test]
@@ -398,7 +396,7 @@ fn the_query_in_the_docs_gives_the_streams_of_a_cube_file() {
             return;
         };
         let rows = rows.as_array().unwrap();
-        let answer = json(here, &["trace", "streams", file]);
+        let answer = json(here, &format!("trace streams {file}"));
         let ours = array(&answer["streams"]);
         assert_eq!((rows.len(), ours.len()), (streams, streams), "{file}");
         assert!(ours.iter().any(|one| !one["response"]["p99_ns"].is_null()), "{file}");
@@ -422,7 +420,7 @@ fn the_query_in_the_docs_gives_the_streams_of_a_cube_file() {
         }
         let rows = counted(here, include_str!("cube.py"), &[page, file, "processes"]);
         let rows: Vec<_> = rows.iter().flat_map(|rows| rows.as_array().unwrap()).collect();
-        let answer = json(here, &["trace", "processes", file]);
+        let answer = json(here, &format!("trace processes {file}"));
         let ours = array(&answer["processes"]);
         assert_eq!(rows.len(), ours.len(), "{file}");
         for row in rows {
@@ -436,8 +434,8 @@ fn the_query_in_the_docs_gives_the_streams_of_a_cube_file() {
         }
     }
     // The fold counts what the traces count.
-    let of_traces = json(here, &[&["trace", "streams"], &FILES[..]].concat());
-    assert_eq!(json(here, &["trace", "streams", "all.fold"])["streams"], of_traces["streams"]);
+    let of_traces = json(here, &format!("trace streams {}", FILES.join(" ")));
+    assert_eq!(json(here, "trace streams all.fold")["streams"], of_traces["streams"]);
 }
 
 #[test]
@@ -446,11 +444,10 @@ fn files_that_cannot_be_read_are_left_out_and_counted() {
     let content = fs::read(here.join("1.parquet")).unwrap();
     fs::write(here.join("bad.parquet"), &content[..content.len() / 2]).unwrap();
     fs::write(here.join("text.parquet"), "nothing of the kind").unwrap();
-    let files = ["0.parquet", "text.parquet", "2.parquet", "gone.parquet"];
-    let fold = [&["trace", "fold"], &files[..], &["-o", "a.fold"]].concat();
-    refuse(here, &fold, &["text.parquet", "not a trace"]);
+    let fold = "trace fold 0.parquet text.parquet 2.parquet gone.parquet -o a.fold";
+    refuse(here, fold, &["text.parquet", "not a trace"]);
     assert!(!here.join("a.fold").exists());
-    let made = run_ending(here, &[&fold[..], &["--skip-unreadable", "--json"]].concat(), &[1]);
+    let made = run_ending(here, &format!("{fold} --skip-unreadable --json"), &[1]);
     let answer: serde_json::Value = parse_json(&made);
     assert_eq!((answer["captures"].as_u64(), answer["ios"].as_u64()), (Some(2), Some(5004)));
     let left_out = array(&answer["left_out"]);
@@ -491,19 +488,19 @@ fn hosts_are_ranked_and_chosen_by_role() {
     }
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     fold(here, &files, "all.fold");
-    let ranked = json(here, &["trace", "hosts", "all.fold", "--rank", "mean"]);
+    let ranked = json(here, "trace hosts all.fold --rank mean");
     let hosts = array(&ranked["hosts"]);
     let names: Vec<&str> = hosts.iter().map(|host| host["host"].as_str().unwrap()).collect();
     assert_eq!(names, ["h6", "h5", "h4", "h3", "h2", "h1", "h0"]);
     assert_eq!(hosts[0]["iops"], 100.9);
     let outliers: Vec<bool> = hosts.iter().map(|host| host["outlier"] == true).collect();
     assert_eq!(outliers, [true, false, false, false, false, false, false]);
-    let only = json(here, &["trace", "hosts", "all.fold", "--rank", "max", "--outliers"]);
+    let only = json(here, "trace hosts all.fold --rank max --outliers");
     assert_eq!(array(&only["hosts"]).len(), 1);
     fs::write(here.join("tags"), "# role\nh0 db main\nh3 db\nh6,web\nelsewhere db\n").unwrap();
     let of_role = |role: &str| {
-        let words = ["trace", "streams", "all.fold", "--tags", "tags", "--role", role];
-        json(here, &words)["total"]["count"].as_u64().unwrap()
+        let streams = json(here, &format!("trace streams all.fold --tags tags --role {role}"));
+        streams["total"]["count"].as_u64().unwrap()
     };
     assert_eq!((of_role("db"), of_role("web"), of_role("main")), (2018, 1009, 1009));
     let unknown = "trace hosts all.fold --tags tags --role cache";
@@ -516,7 +513,7 @@ fn hosts_are_ranked_and_chosen_by_role() {
     // Before and after, several files a side.
     let compared =
         "trace compare 0.parquet 1.parquet --after 5.parquet 6.parquet --by op --align start";
-    let found = json(here, &compared.words());
+    let found = json(here, compared);
     for (side, mean_ns) in [("a", 1_005_000), ("b", 50_525_000)] {
         assert_eq!(found["total"][side]["count"], 2018);
         assert_eq!(found["total"][side]["response_mean_ns"], mean_ns);
@@ -530,7 +527,7 @@ fn hosts_are_ranked_and_chosen_by_role() {
 fn steps_of_all_hosts_lie_on_one_grid() {
     let here = &write_captures();
     fold(here, &FILES, "all.fold");
-    let steps = json(here, &["trace", "steps", "all.fold", "--step", "1min"]);
+    let steps = json(here, "trace steps all.fold --step 1min");
     let counts: u64 = array(&steps["steps"]).iter().map(|one| one["count"].as_u64().unwrap()).sum();
     assert_eq!(counts, 10_014);
     let begins = array(&steps["steps"]).iter().map(|one| one["begin_ns"].as_u64());
@@ -553,6 +550,6 @@ fn captures_of_one_device_at_the_same_time_are_not_folded() {
         refuse(home, words, &["web1", "at the same time"]);
         assert!(!home.join("all.fold").exists(), "{words}");
     }
-    let identified: serde_json::Value = succeed_json(home, "trace identify a.fold --json");
+    let identified = succeed_json(home, "trace identify a.fold --json");
     assert_eq!(identified["files"][0]["capture"], "web1-0");
 }

@@ -32,29 +32,28 @@ fn write_captures() -> TestDirectory {
 }
 
 /// The answer of a command, without the names of the files and the width of a fold's steps.
-fn answer(here: &Path, files: &[&str], question: &[&str]) -> Value {
-    let words = [&["trace", question[0]], files, &question[1..], &["--json"]].concat();
-    let mut found: Value = succeed_json(here, &words);
+fn answer(here: &Path, files: &str, question: &str) -> Value {
+    let mut found = succeed_json(here, &format!("trace {question} {files} --json"));
     found.as_object_mut().unwrap().remove("file");
     found["conditions"].as_object_mut().unwrap().remove("step_ns");
     found
 }
 
-const QUESTIONS: [&[&str]; 14] = [
-    &["groups", "--by", "thread", "--layer", "both"],
-    &["groups", "--by", "cgroup", "--layer", "both"],
-    &["groups", "--by", "file", "--layer", "both"],
-    &["groups", "--by", "host,device,thread,cgroup,file,stream", "--layer", "both"],
-    &["groups", "--by", "command,file", "--layer", "filesystem", "--show", "kinds"],
-    &["groups", "--by", "op", "--tid", "4242"],
-    &["groups", "--by", "thread", "--cgroup", "c0ffee"],
-    &["groups", "--by", "host", "--file", "/var/lib/log", "--layer", "filesystem"],
-    &["streams", "--cgroup", "/", "--host", "web1"],
-    &["steps", "--step", "5min"],
-    &["steps", "--step", "1min", "--tid", "4243"],
-    &["drives", "--layer", "both"],
-    &["doctor"],
-    &["processes", "--file", "13", "--layer", "filesystem"],
+const QUESTIONS: [&str; 14] = [
+    "groups --by thread --layer both",
+    "groups --by cgroup --layer both",
+    "groups --by file --layer both",
+    "groups --by host,device,thread,cgroup,file,stream --layer both",
+    "groups --by command,file --layer filesystem --show kinds",
+    "groups --by op --tid 4242",
+    "groups --by thread --cgroup c0ffee",
+    "groups --by host --file /var/lib/log --layer filesystem",
+    "streams --cgroup / --host web1",
+    "steps --step 5min",
+    "steps --step 1min --tid 4243",
+    "drives --layer both",
+    "doctor",
+    "processes --file 13 --layer filesystem",
 ];
 
 #[test]
@@ -69,32 +68,27 @@ fn folds_have_the_threads_cgroups_files_merges_and_content_of_the_captures() {
     let bytes = |name: &str| fs::read(here.join(name)).unwrap();
     assert!(bytes("merged.fold") == bytes("all.fold"));
     for question in QUESTIONS {
-        let of_files =
-            answer(here, &["3.parquet", "1.parquet", "0.parquet", "2.parquet"], question);
-        assert_eq!(answer(here, &["merged.fold"], question), of_files, "{question:?}");
-        let mixed = ["1.parquet", "b.fold", "2.parquet"];
-        assert_eq!(answer(here, &mixed, question), of_files, "{question:?}");
+        let of_files = answer(here, "3.parquet 1.parquet 0.parquet 2.parquet", question);
+        assert_eq!(answer(here, "merged.fold", question), of_files, "{question}");
+        let mixed = answer(here, "1.parquet b.fold 2.parquet", question);
+        assert_eq!(mixed, of_files, "{question}");
     }
-    let steps = answer(here, &["all.fold"], &["steps", "--step", "5min"]);
+    let steps = answer(here, "all.fold", "steps --step 5min");
     let is_known = |step: &Value| step["content"]["compression_ratio"].as_f64() > Some(1.0);
     assert!(array(&steps["steps"]).iter().any(is_known));
-    let merged = answer(here, &["all.fold"], &["groups", "--by", "device"]);
+    let merged = answer(here, "all.fold", "groups --by device");
     assert!(merged["groups"][0]["merged"].as_u64() > Some(0));
 }
 
 #[test]
 fn dimensions_that_a_fold_omits_are_refused_by_name() {
     let here = &write_captures();
-    let fold = |option: &str, to: &str| {
-        succeed(here, &["trace", "fold", "0.parquet", option, "-o", to]);
-    };
-    fold("--no-threads", "t.fold");
-    fold("--no-files", "f.fold");
-    fold("--no-processes", "p.fold");
-    let groups = |file: &'static str, by: &'static str| ["trace", "groups", file, "--by", by];
-    refuse(here, &groups("t.fold", "thread"), &["no threads", "--no-threads"]);
-    refuse(here, &groups("p.fold", "thread"), &["no threads"]);
-    refuse(here, &groups("f.fold", "file"), &["no files", "--no-files"]);
+    succeed(here, "trace fold 0.parquet --no-threads -o t.fold");
+    succeed(here, "trace fold 0.parquet --no-files -o f.fold");
+    succeed(here, "trace fold 0.parquet --no-processes -o p.fold");
+    refuse(here, "trace groups t.fold --by thread", &["no threads", "--no-threads"]);
+    refuse(here, "trace groups p.fold --by thread", &["no threads"]);
+    refuse(here, "trace groups f.fold --by file", &["no files", "--no-files"]);
     refuse(here, "trace groups t.fold --tid 7", &["no threads"]);
     refuse(here, "trace streams f.fold --file 12", &["no files"]);
     let parts = "trace merge t.fold f.fold -o x.fold";
@@ -102,5 +96,5 @@ fn dimensions_that_a_fold_omits_are_refused_by_name() {
     // Without files there are no paths either.
     let head = String::from_utf8_lossy(&fs::read(here.join("f.fold")).unwrap()).into_owned();
     assert!(!head.contains("/var/lib/log") && head.contains("web1"));
-    succeed(here, &groups("p.fold", "cgroup"));
+    succeed(here, "trace groups p.fold --by cgroup");
 }

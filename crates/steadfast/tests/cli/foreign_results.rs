@@ -23,10 +23,6 @@ fn json(path: &Path) -> Value {
     serde_json::Deserializer::from_str(text).into_iter::<Value>().next().unwrap().unwrap()
 }
 
-fn cell(findings: &Value, table: &str, row: &str, column: &str) -> Option<f64> {
-    table_cell(findings, table, row, column)
-}
-
 fn assert_close(found: Option<f64>, expected: f64) {
     let found = found.unwrap();
     assert!((found / expected - 1.0).abs() < 1e-3, "{found} for {expected}");
@@ -52,7 +48,7 @@ fn settings_of_two_jobs_of_fio_are_compared() {
         let result = fio_result(depth).to_string();
         std::fs::write(here.join(format!("{depth}.json")), result).unwrap();
     }
-    let found: Value = succeed_json(here, "compare 4.json 32.json --json");
+    let found = succeed_json(here, "compare 4.json 32.json --json");
     let mut tables = array(&found["summary"]).iter().map(|own| &own["table"]);
     let table = tables.find(|table| table["id"] == "differences").unwrap();
     let rows = array(&table["rows"]);
@@ -84,18 +80,18 @@ fn fio_says_the_same_in_every_format_of_its_output() {
         let number = |value: &Value| value.as_f64().unwrap();
         let latency = &of["lat_ns"];
         for found in [&both, &terse] {
-            assert_close(cell(found, table, "mix", "iops"), number(&of["iops"]));
-            assert_close(cell(found, table, "mix", "mb"), number(&of["bw_bytes"]) / 1e6);
-            let mean = cell(found, table, "mix", "mean-ms").unwrap();
+            assert_close(table_cell(found, table, "mix", "iops"), number(&of["iops"]));
+            assert_close(table_cell(found, table, "mix", "mb"), number(&of["bw_bytes"]) / 1e6);
+            let mean = table_cell(found, table, "mix", "mean-ms").unwrap();
             assert!((mean - number(&latency["mean"]) / 1e6).abs() < 2e-6, "{mean}");
         }
-        assert_eq!(cell(&both, table, "mix", "ios"), of["total_ios"].as_f64());
-        assert_close(cell(&both, table, "mix", "max-ms"), number(&latency["max"]) / 1e6);
+        assert_eq!(table_cell(&both, table, "mix", "ios"), of["total_ios"].as_f64());
+        assert_close(table_cell(&both, table, "mix", "max-ms"), number(&latency["max"]) / 1e6);
         let p99 = number(&latency["percentile"]["99.000000"]);
-        assert_close(cell(&both, table, "mix", "p99-ms"), p99 / 1e6);
+        assert_close(table_cell(&both, table, "mix", "p99-ms"), p99 / 1e6);
     }
     let sum = job["read"]["iops"].as_f64().unwrap() + job["write"]["iops"].as_f64().unwrap();
-    assert_close(cell(&both, "sequence", "mix", "iops"), sum);
+    assert_close(table_cell(&both, "sequence", "mix", "iops"), sum);
     // Of reads and writes together fio states no percentile; its histograms have it.
     let mut bins: Vec<(u64, u64)> = Vec::new();
     for direction in ["read", "write"] {
@@ -110,8 +106,8 @@ fn fio_says_the_same_in_every_format_of_its_output() {
         sum += ios;
         sum as f64 >= 0.99 * all as f64
     });
-    assert_close(cell(&both, "sequence", "mix", "p99-ms"), reached.unwrap().0 as f64 / 1e6);
-    assert_eq!(cell(&terse, "sequence", "mix", "p99-ms"), None);
+    assert_close(table_cell(&both, "sequence", "mix", "p99-ms"), reached.unwrap().0 as f64 / 1e6);
+    assert_eq!(table_cell(&terse, "sequence", "mix", "p99-ms"), None);
     let text = terse.to_string();
     assert!(text.contains("NOT MEASURED BY STEADFAST") && text.contains("clat"), "{text}");
 }
@@ -132,13 +128,13 @@ fn a_result_of_fio_stands_next_to_our_run_of_its_job_file() {
         let jobs = jobs.filter(|job| job["jobname"] == name);
         jobs.map(|job| job[direction]["iops"].as_f64().unwrap()).sum()
     };
-    let report: Value = succeed_json(here, "report result.json --format json");
+    let report = succeed_json(here, "report result.json --format json");
     let both = "reader + writer";
     let (reader, writer) = (iops("reader", "read"), iops("writer", "write"));
-    assert_close(cell(&report, "sequence-reads", both, "iops"), reader);
-    assert_close(cell(&report, "sequence", both, "iops"), reader + writer);
-    assert_close(cell(&report, "sequence", "last", "iops"), iops("last", "read"));
-    assert_close(cell(&report, "sequence-apart", "reader + writer: writer", "iops"), writer);
+    assert_close(table_cell(&report, "sequence-reads", both, "iops"), reader);
+    assert_close(table_cell(&report, "sequence", both, "iops"), reader + writer);
+    assert_close(table_cell(&report, "sequence", "last", "iops"), iops("last", "read"));
+    assert_close(table_cell(&report, "sequence-apart", "reader + writer: writer", "iops"), writer);
     succeed(here, "fio job.fio --target sim:small -o run");
     succeed(here, "compare result.json run -o comparison");
     let text = std::fs::read_to_string(here.join("comparison/sequence.csv")).unwrap();
@@ -174,8 +170,8 @@ fn several_files_are_rounds_and_are_judged() {
     let steady = read("rounds");
     assert_eq!(steady["end"], "steady");
     assert_eq!(steady["verdict"]["window"][0], 2);
-    assert_close(cell(&steady, "sequence", "w", "iops"), 1000.0);
-    assert_close(cell(&steady, "foreign-round-iops", "w", "1"), 2000.0);
+    assert_close(table_cell(&steady, "sequence", "w", "iops"), 1000.0);
+    assert_close(table_cell(&steady, "foreign-round-iops", "w", "1"), 2000.0);
     let few = read("rounds/9.json rounds/8.json");
     assert_eq!((few["end"].as_str(), &few["verdict"]), (Some("complete"), &Value::Null));
     succeed(here, "report rounds -o out --format html,csv");
@@ -224,7 +220,7 @@ fn files_of_another_kind_are_named_with_their_command() {
     }
     std::fs::write(here.join("x.xz"), [0xfd, b'7', b'z', b'X', b'Z', 0, 1]).unwrap();
     for (name, _, kind, command) in &files {
-        let found: Value = succeed_json(here, &["identify", name, "--json"]);
+        let found = succeed_json(here, &["identify", name, "--json"]);
         assert_eq!(found["files"][0]["kind"], *kind, "{found}");
         assert!(found["files"][0]["command"].as_str().unwrap().contains(command), "{found}");
     }

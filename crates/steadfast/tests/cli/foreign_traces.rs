@@ -56,18 +56,14 @@ fn ios(file: &Path) -> Vec<IoEvent> {
 }
 
 /// Returns the commands in a message, without the program's name.
-fn commands_in(message: &str) -> Vec<Vec<String>> {
-    let words = |text: &str| -> Vec<String> {
+fn commands_in(message: &str) -> Vec<&str> {
+    let parts = message.match_indices("steadfast trace import ");
+    let commands = parts.map(|(at, _)| {
+        let text = &message[at + "steadfast ".len()..];
         let end = text.find(" or steadfast ").or_else(|| text.find(';')).unwrap_or(text.len());
-        text[..end].split(' ').map(str::to_owned).collect()
-    };
-    message
-        .match_indices("steadfast trace import ")
-        .map(|(at, program)| {
-            let arguments = &message[at + program.len()..];
-            [words("trace import"), words(arguments)].concat()
-        })
-        .collect()
+        &text[..end]
+    });
+    commands.collect()
 }
 
 /// Formats without a header whose lines can be a table in other units: each is refused with every
@@ -94,18 +90,14 @@ fn a_file_of_several_possible_formats_is_refused_with_the_command_for_each() {
     for (formats, line) in tables {
         let text: String = (0..97).map(|n| line(n) + "\n").collect();
         write(here.join("table"), text).unwrap();
-        let output = run_in(here, &["trace", "import", "table", "-o", "t.parquet"]);
-        let message = stderr(&output);
-        assert_eq!(output.status.code(), Some(1), "{formats:?}: {message}");
+        let message = stderr(&run_ending(here, "trace import table -o t.parquet", &[1]));
         assert!(message.contains("--csv or --columns"), "{message}");
         let commands = commands_in(&message);
         assert_eq!(commands.len(), formats.len(), "{message}");
         for (format, command) in formats.iter().zip(&commands) {
-            let expected =
-                ["trace", "import", "table", "--input-format", format, "-o", "t.parquet"];
+            let expected = format!("trace import table --input-format {format} -o t.parquet");
             assert_eq!(*command, expected, "{message}");
-            let imported: serde_json::Value =
-                succeed_json(here, &[&command.words()[..], &["--json", "--force"]].concat());
+            let imported = succeed_json(here, &format!("{command} --json --force"));
             assert_eq!(imported["events"], 97, "{formats:?}");
         }
         remove_file(here.join("t.parquet")).unwrap();
@@ -120,10 +112,11 @@ fn a_file_of_several_possible_formats_is_refused_with_the_command_for_each() {
     let output = run_in(here, "trace import table -o new.parquet");
     let message = stderr(&output);
     let commands = commands_in(&message);
-    let formats: BTreeSet<&str> = commands.iter().map(|command| command[4].as_str()).collect();
+    let formats: BTreeSet<&str> =
+        commands.iter().filter_map(|command| command.split(' ').nth(4)).collect();
     assert_eq!(formats, BTreeSet::from(["alibaba", "msr-cambridge"]), "{message}");
-    let chosen = ["trace", "import", "table", "-o", "new.parquet", "--input-format", "alibaba"];
-    refuse(here, &chosen, &["table, line 2"]);
+    let chosen = "trace import table -o new.parquet --input-format alibaba";
+    refuse(here, chosen, &["table, line 2"]);
     assert!(read(here.join("new.parquet")).is_err());
 }
 
@@ -139,7 +132,7 @@ fn results_of_other_tools_are_no_traces() {
         ("Version 1.1.0 \n'TEST SETUP ====\n", &["Iometer", "steadfast"]),
     ] {
         write(here.join("other"), text).unwrap();
-        refuse(here, &["trace", "import", "other", "-o", "t.parquet"], parts);
+        refuse(here, "trace import other -o t.parquet", parts);
         assert!(read(here.join("t.parquet")).is_err());
     }
 }
@@ -153,14 +146,14 @@ fn each_format_has_the_ios_that_another_parser_finds() {
         let found: serde_json::Value = parse_json(&output);
         let found: Vec<(u64, u64, u64, u64, i64)> =
             serde_json::from_value(found["ios"].clone()).unwrap();
-        let import = ["trace", "import", "sample", "-o", "t.parquet"];
+        let mut import = "trace import sample -o t.parquet".to_owned();
         if !is_proven {
             refuse(here, &import, &[&format!("import sample --input-format {format} -o")]);
+            import += &format!(" --input-format {format}");
         }
-        let chosen: &[&str] = if is_proven { &[] } else { &["--input-format", format] };
         // The blktrace file ends in zeros.
         let expected = if format == "blktrace" { 1 } else { 0 };
-        run_ending(here, &[&import[..], chosen].concat(), &[expected]);
+        run_ending(here, &import, &[expected]);
         let mut ours = Vec::new();
         for io in ios(&here.join("t.parquet")) {
             let response_ns = match io.response_ns {

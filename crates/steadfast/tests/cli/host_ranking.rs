@@ -48,9 +48,8 @@ fn hosts_and_their_distances_are_as_python_ranks_them() {
     }
     let script = include_str!("ranked_hosts.py");
     let Some(counted) = counted(place, script, &arguments.words()) else { return };
-    let files = files.words();
     for rank in RANKS {
-        let found = answer(place, &[&["hosts"], &files[..], &["--rank", rank]].concat());
+        let found = answer(place, &format!("hosts {} --rank {rank}", files.join(" ")));
         assert_same(&found["hosts"], &counted[rank], rank);
     }
     assert!(counted["mean"][0]["outlier"] == true && counted["mean"][6]["outlier"] == false);

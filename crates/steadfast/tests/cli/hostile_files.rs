@@ -69,33 +69,31 @@ fn with_long_name(text: &str) -> String {
 #[test]
 fn long_names_are_refused_in_few_words() {
     let here = &TestDirectory::new();
-    let target = ["--target", "sim:small"];
-    let plan: &[&str] = &["--plan", "--target", "sim:small"];
-    let import = &["-o", "out.parquet", "--csv", "time=1,op=2,offset=3,bytes=4"];
-    let files: [(&[&str], &str, &str, &[&str]); 19] = [
-        (&["fio"], "a.fio", "[a]\nrw=read\nfilename=/dev/x\n@=1\n", plan),
-        (&["fio"], "b.fio", "[a]\nrw=@\nfilename=/dev/x\n", plan),
-        (&["fio"], "c.fio", "[@]\nrw=nonsense\nfilename=/dev/x\n", plan),
-        (&["fio"], "d.fio", "@", plan),
-        (&["fio"], "e.fio", "[a]\nrw=read\nbs=@\nfilename=/dev/x\n", plan),
-        (&["fiosynth"], "a.json", "{\"def\": [{\"template\": \"@\", \"values\": {}}]}", plan),
-        (&["fiosynth"], "b.json", "{\"@\": 1}", plan),
-        (&["fiosynth"], "c.json", "@", plan),
-        (&["iometer"], "a.icf", "Version 1.1.0\n'@\n", plan),
-        (&["iometer"], "b.icf", "Version @\n", plan),
-        (&["study"], "a", "", &[]),
-        (&["report"], "a.xml", "<root><cmdline>@</cmdline></root>", &["-o", "r"]),
-        (&["report"], "b.xml", "<root><@/></root>", &["-o", "r"]),
-        (&["report"], "a.csv", "'Test Type,Test Description\n@\n", &["-o", "r"]),
-        (&["report"], "a.txt", "@\n", &["-o", "r"]),
-        (&["report"], "f.json", "{\"version\": 3, \"@\": 1}", &["-o", "r"]),
-        (&["trace", "import"], "a.log", "@,R,0,4096\n", import),
-        (&["trace", "import"], "b.log", "fio version 2 iolog\n@ add\n", &["-o", "out.parquet"]),
-        (&["measure", "--workload"], "w.toml", "format = \"@\"\n@ = 1\n", &target),
-    ];
-    for (command, name, text, rest) in files {
+    let plan = "--plan --target sim:small";
+    let import = "-o out.parquet --csv time=1,op=2,offset=3,bytes=4";
+    for (command, name, text, options) in [
+        ("fio", "a.fio", "[a]\nrw=read\nfilename=/dev/x\n@=1\n", plan),
+        ("fio", "b.fio", "[a]\nrw=@\nfilename=/dev/x\n", plan),
+        ("fio", "c.fio", "[@]\nrw=nonsense\nfilename=/dev/x\n", plan),
+        ("fio", "d.fio", "@", plan),
+        ("fio", "e.fio", "[a]\nrw=read\nbs=@\nfilename=/dev/x\n", plan),
+        ("fiosynth", "a.json", "{\"def\": [{\"template\": \"@\", \"values\": {}}]}", plan),
+        ("fiosynth", "b.json", "{\"@\": 1}", plan),
+        ("fiosynth", "c.json", "@", plan),
+        ("iometer", "a.icf", "Version 1.1.0\n'@\n", plan),
+        ("iometer", "b.icf", "Version @\n", plan),
+        ("study", "a", "", ""),
+        ("report", "a.xml", "<root><cmdline>@</cmdline></root>", "-o r"),
+        ("report", "b.xml", "<root><@/></root>", "-o r"),
+        ("report", "a.csv", "'Test Type,Test Description\n@\n", "-o r"),
+        ("report", "a.txt", "@\n", "-o r"),
+        ("report", "f.json", "{\"version\": 3, \"@\": 1}", "-o r"),
+        ("trace import", "a.log", "@,R,0,4096\n", import),
+        ("trace import", "b.log", "fio version 2 iolog\n@ add\n", "-o out.parquet"),
+        ("measure --workload", "w.toml", "format = \"@\"\n@ = 1\n", "--target sim:small"),
+    ] {
         fs::write(here.join(name), with_long_name(text)).unwrap();
-        refuse_within_limits(here, &[command, &[name], rest].concat());
+        refuse_within_limits(here, &format!("{command} {name} {options}"));
     }
     fs::write(here.join("limits.toml"), with_long_name("[[limit]]\n@ = 1\n")).unwrap();
     refuse_within_limits(here, &["check", "f.json", "--limits", "limits.toml"]);

@@ -2,11 +2,12 @@
 //! namespace of its own, on one loop device.
 
 use super::fixtures::*;
+use serde_json::Value;
 use std::fs;
 use std::net::TcpStream;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -262,28 +263,24 @@ impl NamespaceHosts {
     }
 
     /// `--hosts a,b,c --ssh-config ...`.
-    pub fn options(&self) -> Vec<String> {
+    pub fn options(&self) -> String {
         let names: Vec<&str> = self.hosts.iter().map(|host| host.name.as_str()).collect();
-        let config = self.path("config").display().to_string();
-        vec!["--hosts".into(), names.join(","), "--ssh-config".into(), config]
+        format!("--hosts {} --ssh-config {}", names.join(","), self.path("config").display())
     }
 
     /// Options that confirm the overwriting of a device on every host.
-    pub fn consent(&self, serial: &str) -> Vec<String> {
-        let each = self.hosts.iter().map(|host| format!("{}:{serial}", host.name));
-        each.flat_map(|text| ["--yes-destroy".to_owned(), text]).collect()
+    pub fn consent(&self, serial: &str) -> String {
+        self.hosts.iter().map(|host| format!(" --yes-destroy {}:{serial}", host.name)).collect()
     }
 
-    /// Arguments of a command on a device from all hosts.
-    pub fn command(&self, command: &[&str], device: &LoopDevice) -> Vec<String> {
-        let words = [command, &["--target", &device.path]].concat();
-        words.into_iter().map(str::to_owned).chain(self.options()).collect()
+    /// A command on a device from all hosts.
+    pub fn command(&self, command: &str, device: &LoopDevice) -> String {
+        format!("{command} --target {} {}", device.path, self.options())
     }
 
-    pub fn measure(&self, pattern: &str, device: &LoopDevice, more: &[&str]) -> Vec<String> {
-        let mut all = self.command(&["measure", pattern], device);
-        all.extend(more.iter().map(|text| (*text).to_owned()));
-        all
+    /// The same, confirmed on every host.
+    pub fn confirmed(&self, command: &str, device: &LoopDevice) -> String {
+        self.command(command, device) + &self.consent(device.name())
     }
 
     /// Processes of a host's fio server, whoever is their parent.
@@ -338,13 +335,7 @@ fn kernel_counts(device: &LoopDevice) -> [u64; 4] {
     [counters[0], counters[2] * 512, counters[4], counters[6] * 512]
 }
 
-#[track_caller]
-pub fn answer(output: &Output) -> serde_json::Value {
-    assert!(output.status.success(), "{}", stderr(output));
-    parse_json(output)
-}
-
-fn number(value: &serde_json::Value) -> u64 {
+fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no count"))
 }
 
@@ -353,13 +344,10 @@ fn number(value: &serde_json::Value) -> u64 {
 fn three_hosts_load_one_device_and_their_sum_is_the_devices_own() {
     let Some(hosts) = NamespaceHosts::new(3) else { return };
     let Some(device) = LoopDevice::new(64) else { return };
-    let more = ["--demand", "T2Q4", "--time", "3s", "--json", "--keep", "jobs"];
-    let mut arguments = hosts.measure("RND 4K RW65", &device, &more);
-    arguments.extend(hosts.consent(device.name()));
+    let measure = "measure 'RND 4K RW65' --demand T2Q4 --time 3s --json --keep jobs";
     let here = &TestDirectory::new();
     let before = kernel_counts(&device);
-    let output = run_in(here, &arguments);
-    let answer = answer(&output);
+    let answer = succeed_json(here, &hosts.confirmed(measure, &device));
     let after = kernel_counts(&device);
     let measurement = &answer["measurement"];
     let streams = array(&measurement["streams"]);
@@ -407,11 +395,9 @@ pub fn assert_nothing_left(hosts: &NamespaceHosts) {
 fn sequential_hosts_write_every_byte_once() {
     let Some(hosts) = NamespaceHosts::new(3) else { return };
     let Some(device) = LoopDevice::new(64) else { return };
-    let more = ["--ios", "512", "--json", "--data-pattern", "repeating:5a"];
-    let mut arguments = hosts.measure("SEQ 128K W", &device, &more);
-    arguments.extend(hosts.consent(device.name()));
+    let measure = "measure 'SEQ 128K W' --ios 512 --json --data-pattern repeating:5a";
     let here = &TestDirectory::new();
-    let answer = answer(&run_in(here, &arguments));
+    let answer = succeed_json(here, &hosts.confirmed(measure, &device));
     let hosts = array(&answer["measurement"]["hosts"]).iter();
     let written: u64 = hosts.map(|part| number(&part["bytes"])).sum();
     assert_eq!(written, 64 << 20);
@@ -423,30 +409,28 @@ fn what_hosts_may_not_do_is_refused_before_anything_is_written() {
     let Some(mut hosts) = NamespaceHosts::new(2) else { return };
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
-    let refused = |arguments: &[String], parts: &[&str]| refuse(here, arguments, parts);
     let before = kernel_counts(&device);
-    let write = hosts.measure("RND 4K W", &device, &["--time", "1s"]);
+    let write = hosts.command("measure 'RND 4K W' --time 1s", &device);
     let all = format!("--yes-destroy 'a:{0}' --yes-destroy 'b:{0}'", device.name());
-    refused(&write, &["host a", "not confirmed", &all]);
-    let one = [&write[..], &["--yes-destroy".into(), format!("a:{}", device.name())]].concat();
-    refused(&one, &["host b", "not confirmed"]);
-    let confirmed = [&write[..], &hosts.consent(device.name())].concat();
+    refuse(here, &write, &["host a", "not confirmed", &all]);
+    let one = format!("{write} --yes-destroy a:{}", device.name());
+    refuse(here, &one, &["host b", "not confirmed"]);
+    let confirmed = hosts.confirmed("measure 'RND 4K W' --time 1s", &device);
     // Somebody there has it open for writing.
     let open = fs::OpenOptions::new().write(true).open(&device.path).unwrap();
-    refused(&confirmed, &["host a", "open for writing in"]);
+    refuse(here, &confirmed, &["host a", "open for writing in"]);
     drop(open);
-    let mut partition = confirmed.clone();
-    partition[3] = "/dev/steadfast-no-such-device".into();
-    refused(&partition, &["host a", "steadfast-no-such-device"]);
-    partition[3] = "/tmp/file".into();
-    refused(&partition, &["name a block device by its path on the hosts"]);
+    let onto = |target: &str| confirmed.replace(&device.path, target);
+    let missing = onto("/dev/steadfast-no-such-device");
+    refuse(here, &missing, &["host a", "steadfast-no-such-device"]);
+    refuse(here, &onto("/tmp/file"), &["name a block device by its path on the hosts"]);
     // Nothing but fio runs there, and no script.
-    refused(&[&confirmed[..], &["--engine".into(), "uring".into()]].concat(), &["omit --engine"]);
-    let mixed = hosts.measure("SEQ 128K RW50", &device, &["--time", "1s"]);
-    refused(&[&mixed[..], &hosts.consent(device.name())].concat(), &["restarts both"]);
+    refuse(here, &format!("{confirmed} --engine uring"), &["omit --engine"]);
+    let mixed = hosts.confirmed("measure 'SEQ 128K RW50' --time 1s", &device);
+    refuse(here, &mixed, &["restarts both"]);
     // One that cannot be reached.
     hosts.stop_sshd(1);
-    refused(&confirmed, &["host b", "ssh -o BatchMode=yes b true"]);
+    refuse(here, &confirmed, &["host b", "ssh -o BatchMode=yes b true"]);
     let after = kernel_counts(&device);
     assert_eq!((before[2], before[3]), (after[2], after[3]));
     for (named, part) in [("-oProxyCommand=x", "not the name of a host"), ("a,a", "twice")] {
@@ -464,12 +448,12 @@ fn another_version_of_fio_is_disclosed_and_an_old_one_refused() {
     let pretend = |hosts: &mut NamespaceHosts, version: &str| {
         hosts.wrap_fio(1, &format!("case \"$1\" in --version) echo {version}; exit ;; esac"));
     };
-    let arguments = hosts.measure("RND 4K R", &device, &["--time", "1s"]);
+    let measure = hosts.command("measure 'RND 4K R' --time 1s", &device);
     pretend(&mut hosts, "fio-3.37");
-    let output = run_ending(here, &arguments, &[0]);
+    let output = run_ending(here, &measure, &[0]);
     assert!(stderr(&output).contains("b: fio-3.37"), "{}", stderr(&output));
     pretend(&mut hosts, "fio-3.1");
-    let text = stderr(&run_ending(here, &arguments, &[1]));
+    let text = stderr(&run_ending(here, &measure, &[1]));
     assert!(text.contains("host b") && text.contains("fio-3.1 is not supported"), "{text}");
 }
 
@@ -494,7 +478,7 @@ fn plain_hosts_are_only_read_from() {
     let names: Vec<&str> = hosts.hosts.iter().map(|host| host.address.as_str()).collect();
     let target = format!("--target {} --hosts {} --hosts-plain", device.path, names.join(","));
     let read = format!("measure 'RND 4K R' --time 1s --json --size 64MiB {target}");
-    let answer = answer(&run_in(here, &read));
+    let answer = succeed_json(here, &read);
     assert_eq!(array(&answer["measurement"]["hosts"]).len(), 2);
     assert!(answer["measurement"]["hosts"][0].get("late").is_none());
     let write = format!("measure 'RND 4K W' --time 1s --size 64MiB {target}");
@@ -513,12 +497,10 @@ fn a_procedure_runs_from_several_hosts() {
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
     let run = "run wsat --profile quick --steady-state time:3s --step-time 1s -o run";
-    let mut arguments = hosts.command(&run.words(), &device);
-    arguments.extend(hosts.consent(device.name()));
-    let text = stderr(&run_ending(here, &arguments, &[1]));
+    let run = hosts.confirmed(run, &device);
+    let text = stderr(&run_ending(here, &run, &[1]));
     assert!(text.contains("--purge none"), "{text}");
-    arguments.extend(["--purge".to_owned(), "none".to_owned()]);
-    run_ending(here, &arguments, &[0, 3]);
+    run_ending(here, &format!("{run} --purge none"), &[0, 3]);
     assert!(fs::read_to_string(here.join("run/findings.json")).unwrap().contains("hosts-load"));
     assert!(here.join("run/report.html").exists());
     assert_nothing_left(&hosts);
@@ -530,7 +512,7 @@ fn measured_bytes(run: &Path) -> [u64; 2] {
     let journal = fs::read_to_string(run.join("journal.jsonl")).unwrap();
     let mut sums = [0; 2];
     for line in journal.lines() {
-        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let line: Value = serde_json::from_str(line).unwrap();
         let measured = &line["entry"]["applied"]["outcome"]["measurement"];
         let mut step = [0; 2];
         for stream in measured["streams"].as_array().into_iter().flatten() {
@@ -558,16 +540,15 @@ fn tests_of_other_tools_run_from_several_hosts() {
                [reads]\nrw=randread\nbs=4k\niodepth=8\n\
                [writes]\nstonewall\nrw=randwrite\nbs=8k\niodepth=4\n";
     fs::write(here.join("two.fio"), job).unwrap();
-    let mut arguments = hosts.command(&["fio", "two.fio", "-o", "run"], &device);
-    let text = stderr(&run_ending(here, &arguments, &[1]));
+    let run = hosts.command("fio two.fio -o run", &device);
+    let text = stderr(&run_ending(here, &run, &[1]));
     assert!(text.contains("--yes-destroy"), "{text}");
-    arguments.extend(hosts.consent(device.name()));
     let before = kernel_counts(&device);
-    run_ending(here, &arguments, &[0]);
+    succeed(here, &hosts.confirmed("fio two.fio -o run", &device));
     assert_eq!(measured_bytes(&here.join("run"))[1], kernel_counts(&device)[3] - before[3]);
 
     let plan = format!("tkperf ssd old {} -ssdt lat --plan --size 64MiB", device.path);
-    run_ending(here, &[&plan.words()[..], &hosts.options().words()].concat(), &[0]);
+    succeed(here, &format!("{plan} {}", hosts.options()));
     assert_nothing_left(&hosts);
 }
 
@@ -583,11 +564,8 @@ fn presets_run_from_several_hosts() {
     let marks = "crystaldiskmark --test-size 16MiB --runs 1 --time 1s --interval 0s";
     let bars = "atto --min-size 4KiB --max-size 8KiB --test-size 4MiB";
     for (run, command) in [("i", "iometer two.icf"), ("c", marks), ("a", bars)] {
-        let mut arguments = hosts.command(&[&command.words()[..], &["-o", run]].concat(), &device);
-        arguments.extend(hosts.consent(device.name()));
         let before = kernel_counts(&device);
-        let output = run_in(here, &arguments);
-        assert_eq!(code(&output), 0, "{command}: {}", stderr(&output));
+        succeed(here, &hosts.confirmed(&format!("{command} -o {run}"), &device));
         let after = kernel_counts(&device);
         let written = after[3] - before[3];
         assert_eq!(measured_bytes(&here.join(run))[1], written, "{command}");

@@ -396,11 +396,10 @@ struct HostWrite {
 
 /// Writes to the device from a host, confirmed.
 fn write_from(hosts: &NamespaceHosts, stage: &HostStage, target: &Path) -> HostWrite {
-    let confirmation = if target.is_symlink() { &stage.device } else { target };
-    let confirmation = file_name(confirmation);
-    let write = format!("measure 'RND 4K W' --ios 48 --target {}", text(target));
-    let (options, consent) = (hosts.options(), hosts.consent(confirmation));
-    let arguments = [write.words(), options.words(), consent.words()].concat();
+    let confirmed = if target.is_symlink() { &stage.device } else { target };
+    let (options, consent) = (hosts.options(), hosts.consent(file_name(confirmed)));
+    let target = text(target);
+    let write = format!("measure 'RND 4K W' --ios 48 --target {target} {options} {consent}");
     // What is cached of the device is not in its file yet.
     let content = || {
         let _ = run(&["sync"]);
@@ -409,7 +408,7 @@ fn write_from(hosts: &NamespaceHosts, stage: &HostStage, target: &Path) -> HostW
         bytes
     };
     let before = content();
-    let output = run_in(stage.directory.path(), &arguments);
+    let output = run_in(stage.directory.path(), &write);
     HostWrite { changed: content() != before, code: code(&output), text: stderr(&output) }
 }
 

@@ -2,7 +2,7 @@
 //! nothing of theirs runs on, and the run is resumed.
 
 use super::fixtures::*;
-use super::hosts::{NamespaceHosts, answer, assert_nothing_left};
+use super::hosts::{NamespaceHosts, assert_nothing_left};
 use super::resume::assert_no_repeats_and_all_gaps;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -15,8 +15,8 @@ fn send_signal(process: i32, signal: i32) {
     unsafe { libc::kill(process, signal) };
 }
 
-fn begin(here: &Path, arguments: &[String]) -> Child {
-    spawn_in(here, arguments, Stdio::piped(), Stdio::piped())
+fn begin(here: &Path, command: &str) -> Child {
+    spawn_in(here, command, Stdio::piped(), Stdio::piped())
 }
 
 fn steps(here: &Path) -> usize {
@@ -29,12 +29,6 @@ fn is_free(device: &LoopDevice) -> bool {
     options.write(true).custom_flags(libc::O_EXCL).open(&device.path).is_ok()
 }
 
-/// A run from all hosts, of a minute if nothing stops it.
-fn long_run(hosts: &NamespaceHosts, device: &LoopDevice) -> Vec<String> {
-    let run = "run wsat --profile quick --steady-state time:20s --step-time 1s --purge none -o run";
-    [hosts.command(&run.words(), device), hosts.consent(device.name())].concat()
-}
-
 /// Stopped, killed and cut off from a host, a run repeats no step and comes to its end; the loop
 /// device is confirmed again each time.
 #[test]
@@ -42,8 +36,9 @@ fn a_run_from_hosts_is_resumed_whatever_ended_it() {
     let Some(hosts) = NamespaceHosts::new(2) else { return };
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
-    let consent = hosts.consent(device.name());
-    let mut next = long_run(&hosts, &device);
+    // A minute if nothing stops it.
+    let run = "run wsat --profile quick --steady-state time:20s --step-time 1s --purge none -o run";
+    let mut next = hosts.confirmed(run, &device);
     for ending in ["SIGINT", "SIGKILL", "server"] {
         let before = steps(here);
         let mut run = begin(here, &next);
@@ -53,11 +48,8 @@ fn a_run_from_hosts_is_resumed_whatever_ended_it() {
         match ending {
             "SIGINT" => {
                 // The hosts hold the device: no other run gets it, least of all to purge it.
-                let (target, name) = (&device.path, device.name());
-                let other = format!(
-                    "run iops --profile quick -o other --target {target} --yes-destroy {name}"
-                );
-                refuse(here, &other, &[target, "open for writing"]);
+                let other = format!("run iops --profile quick -o other {}", device.confirmed());
+                refuse(here, &other, &[&device.path, "open for writing"]);
                 signal(&run, libc::SIGINT);
             }
             "SIGKILL" => {
@@ -78,7 +70,7 @@ fn a_run_from_hosts_is_resumed_whatever_ended_it() {
         wait_until("the end of the hosts' hold", || is_free(&device));
         // A loop device has no identity by which it could be recognized.
         refuse(here, "resume run", &["confirm it again: --yes-destroy 'a:loop"]);
-        next = [&["resume".to_owned(), "run".to_owned()][..], &consent].concat();
+        next = format!("resume run {}", hosts.consent(device.name()));
     }
     run_ending(here, &next, &[0, 3]);
     assert_no_repeats_and_all_gaps(&here.join("run"));
@@ -112,8 +104,8 @@ fn lose_host_under_load(
     act: impl Fn(&[i32]),
 ) -> String {
     let begun = Instant::now();
-    let arguments = hosts.measure("RND 4K R", device, &["--time", "300s", "--json"]);
-    let run = begin(Path::new("/"), &arguments);
+    let measure = hosts.command("measure 'RND 4K R' --time 300s --json", device);
+    let run = begin(Path::new("/"), &measure);
     let mut servers = Vec::new();
     wait_until("the server", || {
         servers = hosts.servers(1);
@@ -164,7 +156,8 @@ fn parent(process: i32) -> i32 {
 fn a_worker_that_lost_its_server_does_not_run_on() {
     let Some(hosts) = NamespaceHosts::new(2) else { return };
     let Some(device) = LoopDevice::new(64) else { return };
-    let run = begin(Path::new("/"), &hosts.measure("RND 4K R", &device, &["--time", "300s"]));
+    let measure = hosts.command("measure 'RND 4K R' --time 300s", &device);
+    let run = begin(Path::new("/"), &measure);
     let mut servers = Vec::new();
     wait_until("the load", || {
         servers = hosts.servers(1);
@@ -289,11 +282,11 @@ fn a_host_that_lags_is_named() {
     let place = here.display();
     let mount = format!("mountpoint -q {place} || mount -t cgroup -o blkio cgroup {place}");
     hosts.wrap_fio(1, &format!("{mount}; echo $$ >{place}/{group}"));
-    let arguments = hosts.measure("RND 4K R", &device, &["--time", "3s"]);
+    let measure = hosts.command("measure 'RND 4K R' --time 3s", &device);
     // A busy machine may slow another host down in one try.
     let names_b_alone =
         |text: &String| text.contains("Host b lagged in") && !text.contains("Host a lagged");
-    let text = best_of_three(|| stderr(&run_ending(here, &arguments, &[0])), names_b_alone);
+    let text = best_of_three(|| stderr(&run_ending(here, &measure, &[0])), names_b_alone);
     assert!(names_b_alone(&text), "{text}");
 }
 
@@ -304,12 +297,9 @@ fn several_targets_of_several_hosts_begin_together() {
     let Some(one) = LoopDevice::new(64) else { return };
     let Some(other) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
-    let mut arguments = hosts.measure("RND 4K RW65", &one, &["--time", "2s", "--json"]);
-    arguments.extend(["--target".to_owned(), other.path.clone()]);
-    for device in [&one, &other] {
-        arguments.extend(hosts.consent(device.name()));
-    }
-    let answer = answer(&run_in(here, &arguments));
+    let measure = format!("measure 'RND 4K RW65' --time 2s --json --target {}", other.path);
+    let measure = hosts.confirmed(&measure, &one) + &hosts.consent(other.name());
+    let answer = succeed_json(here, &measure);
     let targets = array(&answer["targets"]);
     let starts: Vec<_> = targets.iter().map(|one| &one["measurement"]["common_start"]).collect();
     assert_eq!(starts.len(), 2);
@@ -319,7 +309,7 @@ fn several_targets_of_several_hosts_begin_together() {
     for target in targets {
         assert_eq!(array(&target["measurement"]["hosts"]).len(), 2);
     }
-    let twice = hosts.measure("RND 4K R", &one, &["--time", "1s", "--target", &one.path]);
-    refuse(here, &twice, &["are the same device"]);
+    let twice = format!("measure 'RND 4K R' --time 1s --target {}", one.path);
+    refuse(here, &hosts.command(&twice, &one), &["are the same device"]);
     assert_nothing_left(&hosts);
 }

@@ -230,7 +230,7 @@ fn the_viking_procedure_compares_the_fresh_drive_with_the_preconditioned_one() {
     succeed(path, &format!("{viking} -o run -r results.csv"));
     let written = std::fs::read_to_string(path.join("results.csv")).unwrap();
     assert_eq!(written.matches("'Results").count(), 2 * 6 + 4 * 6, "every test: {written}");
-    let old: Value = succeed_json(path, "iometer report results.csv -o old --json");
+    let old = succeed_json(path, "iometer report results.csv -o old --json");
     let rows = array(&old["summary"][0]["table"]["rows"]);
     assert_eq!(rows.len(), 36);
     assert_eq!(rows[35]["id"], "Preconditioned: 4k_ran_100wr, T1Q32");
@@ -244,9 +244,7 @@ fn the_viking_procedure_compares_the_fresh_drive_with_the_preconditioned_one() {
     let found = findings(path.join("run"));
     assert_eq!((&found["id"], &found["end"]), (&"viking".into(), &"complete".into()));
     let text = found.to_string();
-    for id in ["viking-depth-4k_ran_100rd", "viking-fresh-4k_ran_100wr"] {
-        assert!(text.contains(id), "{id}");
-    }
+    assert_contains(&text, &["viking-depth-4k_ran_100rd", "viking-fresh-4k_ran_100wr"]);
     let purges = std::fs::read_to_string(path.join("run/journal.jsonl")).unwrap();
     assert_eq!(purges.matches("\"purged\"").count(), 2);
     assert_eq!(code(&run_in(path, "resume run")), 0);

@@ -16,7 +16,7 @@ fn number(value: &Value) -> f64 {
 #[test]
 fn runs_have_a_mean_a_deviation_and_rows_in_both_exports() {
     let here = &TestDirectory::new();
-    let answer: Value = succeed_json(here, RUNS);
+    let answer = succeed_json(here, RUNS);
     let runs = array(&answer["runs"]);
     assert_eq!(runs.len(), 4);
     let csv = std::fs::read_to_string(here.join("runs.csv")).unwrap();
@@ -99,8 +99,7 @@ fn tables_fit_a_terminal_and_dashes_have_a_reason() {
 #[test]
 fn measure_answers_in_the_standards_notation() {
     let here = &TestDirectory::new();
-    let answer: Value =
-        succeed_json(here, "measure 'RND 4K R' --target sim:small --time 3s --json");
+    let answer = succeed_json(here, "measure 'RND 4K R' --target sim:small --time 3s --json");
     let ios = number(&answer["measurement"]["streams"][0]["tally"]["ios"]);
     assert!((number(&answer["iops"]) - ios / 3.0).abs() < 1e-6, "{answer}");
 }
@@ -117,7 +116,7 @@ fn an_offered_rate_is_reported_with_what_was_achieved() {
         ("--rate 20000", 20_000.0, false),
     ] {
         let measure = format!("{load} {rate} --time 20s --export-csv rate.csv --force");
-        let answer: Value = succeed_json(here, &measure);
+        let answer = succeed_json(here, &measure);
         assert_eq!(answer["offered_iops"], offered);
         assert_eq!(answer["kept_up"], keeps_up);
         let expected = if keeps_up { offered } else { 10_000.0 };
@@ -126,7 +125,7 @@ fn an_offered_rate_is_reported_with_what_was_achieved() {
         assert!(csv.trim_end().ends_with(&format!(",{offered},{keeps_up},0,0,0")), "{csv}");
         assert_eq!(answer["start_error"], json!({"p50_ms": 0.0, "p99_ms": 0.0, "max_ms": 0.0}));
     }
-    let closed: Value = succeed_json(here, load);
+    let closed = succeed_json(here, load);
     assert!(closed["offered_iops"].is_null() && closed["kept_up"].is_null());
     assert!(closed["start_error"].is_null());
 }
@@ -192,7 +191,7 @@ fn a_group_smaller_than_the_depth_says_how_many_writes_are_outstanding() {
 fn commits_have_rows_for_the_writes_alone_and_the_flushes() {
     let here = &TestDirectory::new();
     let load = "measure 'RND 4K W FLUSH/1' --target sim:exact --ios 200 --json";
-    let answer: Value = succeed_json(here, load);
+    let answer = succeed_json(here, load);
     let row = |row: &Value| {
         let mean_ms = number(&row["response_mean_ms"]);
         (row["operation"].as_str().unwrap().to_owned(), row["ios"].as_u64().unwrap(), mean_ms)

@@ -56,10 +56,10 @@ fn throttled_device() -> Option<LoopDevice> {
 
 /// Begins a run on a device that takes long enough to be disturbed.
 fn begin(device: &LoopDevice, state: &Path, step_time: &str) -> Child {
-    let (target, name) = (&device.path, device.name());
     let run = format!(
         "run neighbors --profile quick --step-time {step_time} -o run --set rate=200 \
-         --set controls=io.max --set limit=20MB/s --target {target} --yes-destroy {name} --purge none"
+         --set controls=io.max --set limit=20MB/s --purge none {}",
+        device.confirmed()
     );
     let mut command = command_in(state, &run);
     command.env("STATE_DIRECTORY", state).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -118,11 +118,11 @@ fn an_offender_with_a_limit_moves_that_much() {
     let here = &TestDirectory::new();
     let output = unless_stalled(|| {
         let _ = fs::remove_dir_all(here.join("run"));
-        let (target, name) = (&device.path, device.name());
         let run = format!(
-            "run neighbors --target {target} --yes-destroy {name} --purge none --profile quick \
-             --step-time 2s --set rate=300 --set controls=io.max --set limit=20MB/s \
-             --set 'offenders=SEQ 128K W,RND 64K RW50' --set cycles=2 -o run"
+            "run neighbors {} --purge none --profile quick --step-time 2s --set rate=300 \
+             --set controls=io.max --set limit=20MB/s --set cycles=2 -o run \
+             --set 'offenders=SEQ 128K W,RND 64K RW50'",
+            device.confirmed()
         );
         run_in(here, &run)
     });

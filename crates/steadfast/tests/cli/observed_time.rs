@@ -87,18 +87,18 @@ fn a_part_of_a_rotated_capture_has_the_rates_of_its_own_time() {
         let (from, to) = (number * PART_NS, ((number + 1) * PART_NS).min(LASTED_NS));
         let (count, ns) = (ios(from, to).len() as f64, (to - from) as f64);
         let rate = count * 1e9 / ns;
-        let host = &answer(place, &["hosts", part])["hosts"][0];
+        let host = &answer(place, &format!("hosts {part}"))["hosts"][0];
         assert_eq!(host["observed_ns"], to - from);
         assert_near(&host["iops"], rate);
-        let intervals = answer(place, &["profile", part, "--step", "1h"]);
+        let intervals = answer(place, &format!("profile {part} --step 1h"));
         let intervals = array(&intervals["intervals"]);
         assert_eq!(intervals.len(), 1, "no silence is made up");
         assert_eq!(intervals[0]["observed_ns"], to - from);
         assert!(intervals[0]["iops_most"].is_null());
         assert_near(&intervals[0]["iops"], rate);
-        let compared = answer(place, &["compare", part, "one.parquet", "--by", "op"]);
+        let compared = answer(place, &format!("compare {part} one.parquet --by op"));
         assert_eq!(compared["observed_ns"], serde_json::json!([to - from, to - from]), "by clock");
-        let steps = answer(place, &["steps", part, "--step", "50s"]);
+        let steps = answer(place, &format!("steps {part} --step 50s"));
         for step in array(&steps["steps"]) {
             let begin = step["begin_ns"].as_u64().unwrap();
             let (first, last) = (begin.max(from), (begin + 50 * SECOND).min(to));
@@ -111,13 +111,12 @@ fn a_part_of_a_rotated_capture_has_the_rates_of_its_own_time() {
                 );
             }
         }
-        let limits = answer(place, &["doctor", part])["limits"].to_string();
+        let limits = answer(place, &format!("doctor {part}"))["limits"].to_string();
         assert_eq!(limits.contains("earlier-parts"), number > 0, "{limits}");
     }
-    let all: Vec<&str> = parts.iter().map(String::as_str).collect();
-    let host = &answer(place, &[&["hosts"], &all[..]].concat())["hosts"][0];
-    assert_eq!(host["observed_ns"], LASTED_NS);
-    let gap = answer(place, &["hosts", &parts[0], &parts[3], "--accept-damage"]);
+    let all = answer(place, &format!("hosts {}", parts.join(" ")));
+    assert_eq!(all["hosts"][0]["observed_ns"], LASTED_NS);
+    let gap = answer(place, &format!("hosts {} {} --accept-damage", parts[0], parts[3]));
     assert_eq!(gap["hosts"][0]["observed_ns"], 2 * PART_NS, "a missing file is not observed");
 }
 
@@ -144,7 +143,7 @@ fn a_trace_and_its_own_fold_do_not_differ() {
                 aligns.extend(["mark:backup", "mark:backup+7s", "mark:end"]);
             }
             for align in aligns {
-                let found = answer(place, &["compare", a, b, "--by", "op", "--align", align]);
+                let found = answer(place, &format!("compare {a} {b} --by op --align {align}"));
                 let what = format!("{a} {b} {align} {step}");
                 assert_eq!(found["observed_ns"][0], found["observed_ns"][1], "{what}");
                 for row in array(&found["deltas"]).iter().chain([&found["total"]]) {
@@ -157,12 +156,13 @@ fn a_trace_and_its_own_fold_do_not_differ() {
         }
         for file in ["one.fold", "part3.fold"] {
             let trace = file.replace("fold", "parquet");
-            let rate = |name: &str| answer(place, &["hosts", name])["hosts"][0]["iops"].clone();
+            let rate =
+                |name: &str| answer(place, &format!("hosts {name}"))["hosts"][0]["iops"].clone();
             assert_eq!(rate(file), rate(&trace));
         }
     }
     // The first and the last step of a fold are those parts of it that were observed.
-    let steps = answer(place, &["steps", "one.fold", "--step", "1min"]);
+    let steps = answer(place, "steps one.fold --step 1min");
     let steps = array(&steps["steps"]);
     let (first_to, last_from) = (17_340_000_000, 197_340_000_000);
     for (step, from, to) in
@@ -180,7 +180,7 @@ fn what_a_fold_cannot_answer_is_refused() {
     refuse(place, "trace streams a.fold --event short", &["steps of 10 s", "none begins"]);
     // 60 s count from the capture's beginning, not from the full hour: 22:05:42.66 to 22:06:42.66
     // holds the steps from 22:05:50 to 22:06:50.
-    let found = answer(place, &["streams", "a.fold", "--from", "60s", "--to", "120s"]);
+    let found = answer(place, "streams a.fold --from 60s --to 120s");
     let begin = 67_340_000_000;
     assert_eq!(found["total"]["count"], ios(begin, begin + 60 * SECOND).len());
 }
@@ -204,10 +204,10 @@ fn a_trace_of_another_program_is_observed_to_its_last_io() {
         return;
     }
     for file in ["told.parquet", "untold.parquet"] {
-        let host = &answer(place, &["hosts", file])["hosts"][0];
+        let host = &answer(place, &format!("hosts {file}"))["hosts"][0];
         assert_eq!(host["observed_ns"], 9_990_000_001_u64, "{file}");
         assert_near(&host["iops"], 1e12 / 9_990_000_001.0);
-        let steps = answer(place, &["steps", file, "--step", "5s"]);
+        let steps = answer(place, &format!("steps {file} --step 5s"));
         assert_near(&steps["steps"][0]["iops"], 100.0);
         assert_near(&steps["steps"][1]["iops"], 500e9 / 4_990_000_001.0);
     }
@@ -223,6 +223,6 @@ fn a_length_that_is_known_beforehand_is_no_beginning() {
         let mut writer = TraceWriter::new(file, &whole).unwrap();
         writer.write(&ios(0, LASTED_NS)).unwrap();
         writer.finish(whole).unwrap();
-        assert_eq!(&answer(place, &["hosts", "t.parquet"])["hosts"][0]["observed_ns"], LASTED_NS);
+        assert_eq!(&answer(place, "hosts t.parquet")["hosts"][0]["observed_ns"], LASTED_NS);
     }
 }

@@ -6,6 +6,7 @@ use super::workload_export::NoContext;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
+use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::sequence::SequenceLoad;
 use steadfast_domain::stimulus::{
     ActiveRange, Cursor, DataPattern, LoadLimits, Op, Order, Pace, Zone,
@@ -76,9 +77,7 @@ fn a_job_file_runs_whole_or_not_at_all() {
          include more.inc\n[mix]\nstonewall\nrw=randrw\nrwmixread=70\nbs=4k\nnumber_ios=1009\n\
          include more.inc\n",
     );
-    let target = ["--target", "f.bin", "--size", "64MiB"];
-    let run = [&["fio", "good.fio", "-o", "run"][..], &target].concat();
-    let shown = succeed(here, &run);
+    let shown = succeed(here, "fio good.fio -o run --target f.bin --size 64MiB");
     assert!(shown.contains("mix"), "{shown}");
     let found = findings(here.join("run"));
     let ios = |table| cell(&found, table, "mix", "ios");
@@ -88,10 +87,10 @@ fn a_job_file_runs_whole_or_not_at_all() {
         "bad.fio",
         "[a]\nrw=randrw\nrandom_distribution=zipf:0\nverify=md5\n[b]\nrw=read\nnonsense=1\n",
     );
-    let bad = [&["fio", "bad.fio", "-o", "never"][..], &target].concat();
+    let bad = "fio bad.fio -o never --target f.bin --size 64MiB";
     let parts =
         ["bad.fio: line 3: [a] random_distribution", "line 4: [a] verify", "line 7: [b] nonsense"];
-    refuse(here, &bad, &parts);
+    refuse(here, bad, &parts);
     assert!(!here.join("never").exists());
 }
 
@@ -222,6 +221,43 @@ fn an_exported_load_is_the_same_load_when_it_is_read_again() {
         if stimulus.alters() {
             assert_eq!(again.data_pattern, stimulus.data_pattern, "{text}");
         }
+    }
+}
+
+/// Zones between whole percents, with a gap, are written in bytes. Above 4 GiB a position is
+/// narrower than a millionth of the range, so that the zones themselves are equal; below, their
+/// positions are.
+#[test]
+fn a_fio_job_with_zones_in_bytes_reads_back_as_the_same_load() {
+    let zones = vec![
+        Zone { weight: 3, from_ppm: 10_001, to_ppm: 255_000 },
+        Zone { weight: 1, from_ppm: 333_333, to_ppm: 1_000_000 },
+    ];
+    let mut streams = "RND 4K RW70".parse::<AccessPattern>().unwrap().streams();
+    streams.iter_mut().for_each(|stream| stream.zones.clone_from(&zones));
+    for capacity in [Bytes::mib(64), Bytes(10_007 << 12), Bytes::gib(100), Bytes(10_007 << 30)] {
+        let range = ActiveRange::new(Bytes(0), capacity);
+        let demand = Demand::new(1, 4);
+        let written = Stimulus::new(streams.clone(), range, demand, LoadLimits::ios(10_007));
+        let job = |load: &Stimulus| job(load, "j", false, "/dev/x", capacity, 512).unwrap();
+        let text = job(&written);
+        let sequence = sequence_of(&text);
+        let read = &sequence.steps[0].load.on(capacity, 512).unwrap();
+        let distribution = |text: &str| {
+            let line = text.lines().find(|line| line.starts_with("random_distribution="));
+            line.unwrap().to_owned()
+        };
+        assert!(distribution(&text).contains("zoned_abs:0/"), "{text}");
+        assert_eq!(distribution(&job(read)), distribution(&text), "{capacity}");
+        if capacity >= Bytes::gib(4) {
+            let mut percents = zones.clone();
+            (percents[0].weight, percents[1].weight) = (75, 25);
+            for stream in &read.streams {
+                assert_eq!(stream.zones, percents, "{capacity}");
+            }
+            assert_eq!(read.streams.len(), 2, "{capacity}");
+        }
+        assert!(!sequence.remarks.iter().any(|remark| remark.text.contains("edges of zones")));
     }
 }
 
@@ -515,19 +551,20 @@ fn a_size_that_is_the_whole_target_is_not_passed() {
 fn a_plan_of_reads_needs_a_file_as_the_run_does() {
     let here = &TestDirectory::new();
     std::fs::write(here.join("r.fio"), "[r]\nrw=randread\nbs=4k\nsize=1m\n").unwrap();
-    let of_file = ["fio", "r.fio", "--target", "missing", "--size", "64MiB"];
-    let of_jobs = ["fio", "--name=r", "--rw=randread", "--filename=missing", "--size=1m"];
-    for words in [&of_file[..], &of_jobs] {
-        let planned = run_in(here, &[words, &["--plan"]].concat());
-        let ran = run_in(here, &[words, &["-o", "run"]].concat());
+    for line in [
+        "fio r.fio --target missing --size 64MiB",
+        "fio --name=r --rw=randread --filename=missing --size=1m",
+    ] {
+        let planned = run_in(here, &format!("{line} --plan"));
+        let ran = run_in(here, &format!("{line} -o run"));
         let why = |output: &Output| stderr(output).lines().last().unwrap_or_default().to_owned();
         assert_eq!((code(&planned), code(&ran)), (1, 1));
         assert_eq!(why(&planned), why(&ran));
         assert!(why(&ran).starts_with("steadfast: missing does not exist"), "{}", why(&ran));
     }
     assert!(!here.join("missing").exists());
-    let words = ["fio", "--name=w", "--rw=write", "--size=1m", "--target=missing"];
-    refuse(here, &words, &["missing: no such file; give --target-size to create it"]);
+    let line = "fio --name=w --rw=write --size=1m --target=missing";
+    refuse(here, line, &["missing: no such file; give --target-size to create it"]);
     std::fs::write(here.join("w.fio"), "[w]\nrw=write\nsize=1m\n").unwrap();
     refuse(here, "fio w.fio --target=missing", &["give --size to create it"]);
 }

@@ -88,10 +88,10 @@ fn of_two_imports_to_one_name_one_wins_whole() {
 
 /// Runs the program, which must refuse and leave the directory as it is.
 #[track_caller]
-fn refuse_and_leave(here: &Path, arguments: &[&str], parts: &[&str]) {
+fn refuse_and_leave(here: &Path, command: &str, parts: &[&str]) {
     let before = names(here);
-    refuse(here, arguments, parts);
-    assert_eq!(names(here), before, "{arguments:?}");
+    refuse(here, command, parts);
+    assert_eq!(names(here), before, "{command}");
 }
 
 #[test]
@@ -103,43 +103,42 @@ fn no_output_replaces_anything_unless_it_is_told_to() {
     symlink(here.join("nowhere"), here.join("dangling")).unwrap();
     symlink(here.join("precious"), here.join("link")).unwrap();
     assert!(Command::new("mkfifo").arg(here.join("fifo")).status().unwrap().success());
-    let commands: [&[&str]; 6] = [
-        &["trace", "import", "log", "-o"],
-        &["trace", "recover", "t.parquet", "-o"],
-        &["workload", "derive", "t.parquet", "-o"],
-        &["workload", "derive", "t.parquet", "--replay-representation"],
-        // The output is checked before the work: these runs hold nothing.
-        &["compare", "findings.json", "findings.json", "-o"],
-        &["check", "findings.json", "--limits", "limits.toml", "-o"],
+    let commands = [
+        "trace import log -o",
+        "trace recover t.parquet -o",
+        "workload derive t.parquet -o",
+        "workload derive t.parquet --replay-representation",
     ];
+    // The output is checked before the work: these runs hold nothing.
+    let compare = "compare findings.json findings.json -o";
+    let check = "check findings.json --limits limits.toml -o";
+    let report = "trace report t.parquet -o reports --format";
     let limits = "[[limit]]\ntable='iops'\nrow='4'\ncolumn='100/0'\nmin=1\n";
     fs::write(here.join("limits.toml"), limits).unwrap();
     fs::write(here.join("precious"), "precious").unwrap();
     fs::write(here.join("precious.json"), "precious").unwrap();
-    for command in &commands[..4] {
-        let precious = [command, &["precious"][..]].concat();
-        refuse_and_leave(here, &precious, &["precious exists; --force"]);
+    for command in commands {
+        refuse_and_leave(here, &format!("{command} precious"), &["precious exists; --force"]);
         for (name, kind) in
             [("dangling", "symbolic link"), ("link", "symbolic link"), ("fifo", "FIFO")]
         {
-            refuse_and_leave(here, &[command, &[name][..]].concat(), &[name, kind]);
-            refuse_and_leave(here, &[command, &[name, "--force"][..]].concat(), &[name, kind]);
+            refuse_and_leave(here, &format!("{command} {name}"), &[name, kind]);
+            refuse_and_leave(here, &format!("{command} {name} --force"), &[name, kind]);
         }
     }
-    let compare = [commands[4], &["precious.json"]].concat();
-    refuse_and_leave(here, &compare, &["precious.json exists; --force"]);
+    let onto_file = format!("{compare} precious.json");
+    refuse_and_leave(here, &onto_file, &["precious.json exists; --force"]);
     fs::create_dir(here.join("reports")).unwrap();
     for name in ["compare.pdf", "check.html", "report.pdf", "streams.csv"] {
         fs::write(here.join("reports").join(name), "precious").unwrap();
     }
-    let report = ["trace", "report", "t.parquet", "-o", "reports", "--format"];
-    for (command, name) in [
-        ([commands[4], &["reports"]].concat(), "compare.pdf"),
-        ([commands[5], &["reports"]].concat(), "check.html"),
-        ([&report[..], &["html,pdf"]].concat(), "report.pdf"),
-        ([&report[..], &["html,csv"]].concat(), "streams.csv"),
+    for (command, value, name) in [
+        (compare, "reports", "compare.pdf"),
+        (check, "reports", "check.html"),
+        (report, "html,pdf", "report.pdf"),
+        (report, "html,csv", "streams.csv"),
     ] {
-        refuse_and_leave(here, &command, &[name, "exists; --force"]);
+        refuse_and_leave(here, &format!("{command} {value}"), &[name, "exists; --force"]);
     }
     let kept = ["check.html", "compare.pdf", "report.pdf", "streams.csv"];
     assert_eq!(names(&here.join("reports")), kept);
@@ -147,16 +146,16 @@ fn no_output_replaces_anything_unless_it_is_told_to() {
         assert_eq!(fs::read(here.join(path)).unwrap(), b"precious", "{path}");
     }
     assert!(!here.join("nowhere").exists());
-    succeed(here, &[&report[..], &["html,csv", "--force"]].concat());
+    succeed(here, &format!("{report} html,csv --force"));
     assert!(fs::read(here.join("reports/streams.csv")).unwrap().starts_with(b"I/O stream"));
-    for command in &commands[..4] {
+    for command in commands {
         fs::write(here.join("precious"), "precious").unwrap();
-        succeed(here, &[command, &["precious", "--force"][..]].concat());
-        assert_ne!(fs::read(here.join("precious")).unwrap(), b"precious", "{command:?}");
+        succeed(here, &format!("{command} precious --force"));
+        assert_ne!(fs::read(here.join("precious")).unwrap(), b"precious", "{command}");
     }
-    let text = succeed(here, &[commands[2], &["/dev/stdout"]].concat());
+    let text = succeed(here, "workload derive t.parquet -o /dev/stdout");
     assert!(text.contains("[[stream]]"), "{text}");
-    refuse(here, &[commands[2], &["/dev/null", "--force"]].concat(), &["a device"]);
+    refuse(here, "workload derive t.parquet -o /dev/null --force", &["a device"]);
 }
 
 /// Reports in a run directory are written again under their own names; no other command writes
@@ -168,10 +167,10 @@ fn a_run_directory_takes_its_own_reports_only() {
     finished_run(here, "sim:small", "run");
     let before = contents(&here.join("run"));
     let own = "run directory";
-    for force in [&[][..], &["--force"]] {
-        let report = ["trace", "report", "t.parquet", "-o", "run", "--format", "html"];
-        refuse(here, &[&report[..], force].concat(), &["run", own]);
-        refuse(here, &[&["compare", "run", "run", "-o", "run"][..], force].concat(), &["run", own]);
+    for force in ["", "--force"] {
+        let report = format!("trace report t.parquet -o run --format html {force}");
+        refuse(here, &report, &["run", own]);
+        refuse(here, &format!("compare run run -o run {force}"), &["run", own]);
     }
     assert!(contents(&here.join("run")) == before, "a byte of the run changed");
     fs::write(here.join("precious"), "precious").unwrap();
@@ -198,35 +197,33 @@ fn what_root_writes_is_for_root_or_a_group() {
     let here = &TestDirectory::new();
     write_sample(&here.join("t.parquet"));
     write_iolog(&here.join("log"));
-    let succeed_under_umask_0 = |arguments: &[&str]| {
+    let succeed_under_umask_0 = |arguments: &str| {
         let mut command = Command::new("sh");
         command.current_dir(here).args(["-c", "umask 0; exec \"$0\" \"$@\""]);
-        let output = command.arg(steadfast().get_program()).args(arguments).output().unwrap();
-        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+        command.arg(steadfast().get_program()).args(arguments.words());
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{arguments}: {}", stderr(&output));
     };
-    succeed_under_umask_0(&["trace", "import", "log", "-o", "log.parquet"]);
-    succeed_under_umask_0(&["trace", "recover", "t.parquet", "-o", "again.parquet"]);
-    succeed_under_umask_0(&["trace", "report", "t.parquet", "-o", "r", "--format", "html,csv"]);
-    let derive = ["workload", "derive", "t.parquet", "-o", "w.toml"];
-    succeed_under_umask_0(&[&derive[..], &["--replay-representation", "steps.txt"]].concat());
+    succeed_under_umask_0("trace import log -o log.parquet");
+    succeed_under_umask_0("trace recover t.parquet -o again.parquet");
+    succeed_under_umask_0("trace report t.parquet -o r --format html,csv");
+    succeed_under_umask_0("workload derive t.parquet -o w.toml --replay-representation steps.txt");
     for name in
         ["log.parquet", "again.parquet", "r/report.html", "r/streams.csv", "w.toml", "steps.txt"]
     {
         assert_eq!(mode(&here.join(name)), 0o600, "{name}");
     }
     assert_eq!(mode(&here.join("r")), 0o700);
-    succeed_under_umask_0(&["trace", "import", "log", "-o", "shared.parquet", "--group", "daemon"]);
-    succeed_under_umask_0(&[
-        "trace", "report", "t.parquet", "-o", "s", "--format", "html", "--group", "daemon",
-    ]);
+    succeed_under_umask_0("trace import log -o shared.parquet --group daemon");
+    succeed_under_umask_0("trace report t.parquet -o s --format html --group daemon");
     let daemon = Command::new("getent").args(["group", "daemon"]).output().unwrap();
     let daemon = stdout(&daemon).split(':').nth(2).unwrap().parse::<u32>().unwrap();
     for (name, expected) in [("shared.parquet", 0o640), ("s", 0o750), ("s/report.html", 0o640)] {
         assert_eq!(mode(&here.join(name)), expected, "{name}");
         assert_eq!(fs::metadata(here.join(name)).unwrap().gid(), daemon, "{name}");
     }
-    let unknown = ["trace", "import", "log", "-o", "x.parquet", "--group", "no-such-group"];
-    refuse_and_leave(here, &unknown, &["no-such-group"]);
+    let unknown = "trace import log -o x.parquet --group no-such-group";
+    refuse_and_leave(here, unknown, &["no-such-group"]);
 }
 
 /// Returns the characters that a terminal acts on, other than line ends.
@@ -260,7 +257,7 @@ fn names_from_outside_act_on_nothing() {
     }
     let processes = succeed(here, &["trace", "processes", hostile]);
     assert!(processes.contains("=\\x1b[2J\\x07evil (100)"), "{processes}");
-    let json: serde_json::Value = succeed_json(here, &["trace", "processes", hostile, "--json"]);
+    let json = succeed_json(here, &["trace", "processes", hostile, "--json"]);
     assert_eq!(json["processes"][0]["command"], NAME, "JSON means what was");
     for name in names(&here.join("r")).iter().filter(|name| name.ends_with(".csv")) {
         let table = fs::read_to_string(here.join("r").join(name)).unwrap();
@@ -289,12 +286,13 @@ fn no_tool_is_taken_from_where_we_are() {
     fs::set_permissions(&open, PermissionsExt::from_mode(0o777)).unwrap();
     let before = names(here);
     for path in ["", ".:bin::/usr/bin", open.to_str().unwrap()] {
-        for arguments in [
-            &["measure", "RND 4K W", "--target", &device.path][..],
-            &["measure", "RND 4K R", "--target", &device.path, "--engine", "fio", "--ios", "9"],
-            &["doctor", &device.path],
+        for command in [
+            "measure 'RND 4K W' --target",
+            "measure 'RND 4K R' --engine fio --ios 9 --target",
+            "doctor",
         ] {
-            command_in(here, arguments).env("PATH", path).output().unwrap();
+            let command = format!("{command} {}", device.path);
+            command_in(here, &command).env("PATH", path).output().unwrap();
         }
         assert_eq!(names(here), before, "PATH={path}");
     }
@@ -361,9 +359,7 @@ fn marks_reach_those_that_live_and_nobody_else_reads_them() {
     lines.extend(["inside", "outside", "third"].map(marked));
     lines.extend(["1", "2", "1"].map(str::to_owned));
     assert_eq!(text.lines().collect::<Vec<_>>(), lines, "{}", stderr(&output));
-    for part in ["no capture is running", "other.parquet", "is empty"] {
-        assert!(stderr(&output).contains(part), "{}", stderr(&output));
-    }
+    assert_contains(&stderr(&output), &["no capture is running", "other.parquet", "is empty"]);
     let trace = Trace::open(File::open(here.join("t.parquet")).unwrap()).unwrap();
     let marks: Vec<_> = trace.conditions().marks.iter().map(|mark| mark.name.as_str()).collect();
     assert_eq!(marks, ["inside", "outside", "third"]);

@@ -185,14 +185,14 @@ fn parts_alone_and_resumed_portraits_find_the_same() {
     for (line, part) in seeds.lines().zip(array(&whole, "parts")) {
         let (name, seed) = line.split_once(" (seed ").unwrap();
         let seed = seed.trim_end_matches(')');
-        let own: &[&str] = match name {
-            "fill" => &["--set", "levels=0"],
-            "commit" => &["--set", "committers=1,16", "--set", "block-sizes=4K"],
-            "load-curve" => &["--workload", "oltp", "--slo", "p99=1ms"],
-            _ => &[],
+        let own = match name {
+            "fill" => "--set levels=0",
+            "commit" => "--set committers=1,16 --set block-sizes=4K",
+            "load-curve" => "--workload oltp --slo p99=1ms",
+            _ => "",
         };
-        let run = ["run", name, "--target", "sim:dozing", "--profile", "quick", "--seed", seed];
-        run_in(here, &[&run[..], own, &["-o", name]].concat());
+        let run = format!("run {name} --target sim:dozing --profile quick --seed {seed}");
+        run_in(here, &format!("{run} {own} -o {name}"));
         let alone = findings(here.join(name));
         let values = |findings: &Value| -> Vec<(String, String)> {
             let mut values = Vec::new();
@@ -245,7 +245,7 @@ fn plans_of_simulated_drives_keep_to_the_length() {
         for (length, hours) in [("length=1h", 1.0), ("length=8h", 8.0)] {
             let plan =
                 format!("plan portrait --target {target} --assume {rate} --set {length} --json");
-            let plan: Value = succeed_json(here, &plan);
+            let plan = succeed_json(here, &plan);
             let nanoseconds = plan["worst_time_ns"].as_f64().unwrap();
             assert!(nanoseconds < hours * 3600e9, "{target} {length}: {nanoseconds}");
             assert_eq!(plan["unknown_time_bytes"], 0, "{target}");

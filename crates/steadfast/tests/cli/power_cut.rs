@@ -110,8 +110,7 @@ fn flushes(here: &Path) -> usize {
 
 /// Runs a power-cut test on the device.
 fn power_cut(device: &LoopDevice, settings: &str) -> String {
-    let (target, name) = (&device.path, device.name());
-    format!("run power-cut --target {target} --yes-destroy {name} -o run {settings}")
+    format!("run power-cut {} -o run {settings}", device.confirmed())
 }
 
 /// Begins a short run on the device.

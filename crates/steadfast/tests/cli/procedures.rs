@@ -9,9 +9,9 @@ use std::path::Path;
 
 /// Runs a procedure and compares its text report and the outline of all its
 /// exhibits with the accepted ones.
-fn assert_accepted(name: &str, arguments: &[&str], ends_with: i32) {
+fn assert_accepted(name: &str, arguments: &str, ends_with: i32) {
     let here = &TestDirectory::new();
-    run_ending(here, &[&["run"], arguments, &["-o", "run"]].concat(), &[ends_with]);
+    run_ending(here, &format!("run {arguments} -o run"), &[ends_with]);
     assert_reports_are_readable(here, "run");
     let mut found = succeed(here, "report run --format text");
     outline(&findings(here.join("run")), &mut found);
@@ -62,87 +62,84 @@ fn line(exhibit: &Value) -> String {
     }
 }
 
-const QUICK: [&str; 4] = ["--target", "sim:small", "--profile", "quick"];
-
-fn quick(name: &str, more: &[&str]) {
+fn quick(name: &str, more: &str) {
     quick_ends(name, more, 0);
 }
 
-fn quick_ends(name: &str, more: &[&str], with: i32) {
-    assert_accepted(&format!("quick-{name}"), &[&[name], &QUICK[..], more].concat(), with);
+fn quick_ends(name: &str, more: &str, with: i32) {
+    let arguments = format!("{name} --target sim:small --profile quick {more}");
+    assert_accepted(&format!("quick-{name}"), &arguments, with);
 }
 
 #[test]
 fn iops_and_throughput_find_what_was_accepted() {
-    quick("iops", &[]);
-    quick("throughput", &[]);
+    quick("iops", "");
+    quick("throughput", "");
 }
 
 #[test]
 fn latency_and_saturation_find_what_was_accepted() {
-    quick("latency", &[]);
-    quick("wsat", &[]);
-    quick("composite", &["--mix", "40/60"]);
+    quick("latency", "");
+    quick("wsat", "");
+    quick("composite", "--mix 40/60");
 }
 
 #[test]
 fn demand_and_recovery_find_what_was_accepted() {
-    quick("dirth", &[]);
+    quick("dirth", "");
     // Its preconditioning is not steady in ten cycles, so the run is not.
-    quick_ends("composite-dirth", &[], 3);
-    quick("xsr", &[]);
+    quick_ends("composite-dirth", "", 3);
+    quick("xsr", "");
     // In ten cycles the drive is filled, and not steady after it.
-    quick_ends("hir", &[], 3);
+    quick_ends("hir", "", 3);
 }
 
 #[test]
 fn commits_find_what_was_accepted() {
-    quick("commit", &[]);
-    let exact = ["commit", "--target", "sim:exact", "--profile", "quick", "--step-time", "5s"];
-    assert_accepted("exact-commit", &exact, 0);
+    quick("commit", "");
+    let exact = "commit --target sim:exact --profile quick --step-time 5s";
+    assert_accepted("exact-commit", exact, 0);
 }
 
 #[test]
 fn a_load_curve_finds_what_was_accepted() {
-    quick("load-curve", &["--slo", "p99=2ms"]);
+    quick("load-curve", "--slo p99=2ms");
 }
 
 /// Next to writes of 32 in the queue, the victim cannot keep up; next to one at a time, it can.
 #[test]
 fn neighbors_find_what_was_accepted() {
-    quick("neighbors", &[]);
-    let mild = ["neighbors", "--target", "sim:small", "--profile", "quick", "--step-time", "5s"];
-    let sets = ["rate=1000", "offender-demand=T1Q1", "offenders=RND 4K RW50,SEQ 128K W"];
-    let sets = sets.into_iter().flat_map(|set| ["--set", set]);
-    assert_accepted("mild-neighbors", &mild.into_iter().chain(sets).collect::<Vec<_>>(), 0);
+    quick("neighbors", "");
+    let mild = "neighbors --target sim:small --profile quick --step-time 5s --set rate=1000 \
+                --set offender-demand=T1Q1 --set 'offenders=RND 4K RW50,SEQ 128K W'";
+    assert_accepted("mild-neighbors", mild, 0);
 }
 
 #[test]
 fn fills_idle_exits_and_power_cuts_find_what_was_accepted() {
-    quick("fill", &[]);
-    quick("idle-exit", &[]);
-    quick("power-cut", &[]);
-    let fill = ["fill", "--target", "sim:pslc", "--set", "levels=0,50"];
-    assert_accepted("pslc-fill", &fill, 0);
-    assert_accepted("dozing-idle-exit", &["idle-exit", "--target", "sim:dozing"], 0);
+    quick("fill", "");
+    quick("idle-exit", "");
+    quick("power-cut", "");
+    assert_accepted("pslc-fill", "fill --target sim:pslc --set levels=0,50", 0);
+    assert_accepted("dozing-idle-exit", "idle-exit --target sim:dozing", 0);
 }
 
 #[test]
 fn a_write_amplification_finds_what_was_accepted() {
-    let line = ["write-amplification", "--target", "sim:greedy", "--profile", "quick"];
-    assert_accepted("write-amplification", &line, 0);
+    let run = "write-amplification --target sim:greedy --profile quick";
+    assert_accepted("write-amplification", run, 0);
 }
 
 #[test]
 fn factors_find_what_was_accepted() {
-    quick("factors", &[]);
+    quick("factors", "");
 }
 
 #[test]
 fn a_suite_and_the_client_class_find_what_was_accepted() {
-    quick("suite", &["--procedures", "iops,wsat"]);
-    let client = ["latency", "--target", "sim:client", "--class", "client", "--step-time", "1s"];
-    assert_accepted("client-latency", &client, 0);
+    quick("suite", "--procedures iops,wsat");
+    let client = "latency --target sim:client --class client --step-time 1s";
+    assert_accepted("client-latency", client, 0);
 }
 
 /// One plan with the time of all workloads. A run that was cut continues with the workload in which
@@ -150,11 +147,11 @@ fn a_suite_and_the_client_class_find_what_was_accepted() {
 #[test]
 fn a_campaign_is_planned_whole_and_resumed_in_its_part() {
     let here = &TestDirectory::new();
-    let two = ["--set", "workloads=oltp,video", "--seed", "7"];
-    let arguments = [&["wsat-campaign"], &QUICK[..], &two[..]].concat();
-    let plan = succeed(here, &[&["plan"], &arguments[..]].concat());
+    let campaign = "wsat-campaign --target sim:small --profile quick --set workloads=oltp,video \
+                    --seed 7";
+    let plan = succeed(here, &format!("plan {campaign}"));
     assert!(plan.contains("oltp/") && plan.contains("video/"), "{plan}");
-    succeed(here, &[&["run"], &arguments[..], &["-o", "run"]].concat());
+    succeed(here, &format!("run {campaign} -o run"));
     let text = |run: &str| std::fs::read_to_string(here.join(run).join("metrics.csv")).unwrap();
     copy_ledger(&here.join("run"), &here.join("cut"));
     // Cut in the second workload, five steps after it began.
@@ -171,7 +168,7 @@ fn client_1(name: &str) {
         "{name} --target sim:small --profile pts-1.1 --class client --step-time 1s \
          --set ar-amount=64MiB,256MiB --set ar-segments=64"
     );
-    assert_accepted(&format!("client-1-{name}"), &run.words(), 0);
+    assert_accepted(&format!("client-1-{name}"), &run, 0);
 }
 
 #[test]
@@ -184,19 +181,19 @@ fn scattered_active_ranges_find_what_was_accepted() {
 /// The full matrix in short steps on a drive that gets slower with every byte.
 #[test]
 fn a_drive_that_is_never_steady_says_so() {
-    assert_accepted("unsteady-iops", &["iops", "--target", "sim:unsteady", "--step-time", "3s"], 3);
+    assert_accepted("unsteady-iops", "iops --target sim:unsteady --step-time 3s", 3);
 }
 
 #[test]
 fn a_drive_that_throttles_is_named_as_the_reason() {
-    let run = ["iops", "--target", "sim:throttling", "--step-time", "10s", "--max-rounds", "6"];
-    assert_accepted("throttling-iops", &run, 3);
+    let run = "iops --target sim:throttling --step-time 10s --max-rounds 6";
+    assert_accepted("throttling-iops", run, 3);
 }
 
 #[test]
 fn a_gap_voids_the_round_it_lies_in() {
-    let run = [&["iops"], &QUICK[..], &["--sim-gap", "12:1h"]].concat();
-    assert_accepted("gap-iops", &run, 0);
+    let run = "iops --target sim:small --profile quick --sim-gap 12:1h";
+    assert_accepted("gap-iops", run, 0);
     let here = &TestDirectory::new();
     let output = run_in(here, "run iops --target x --size 64MiB --sim-gap 12:1h");
     assert!(code(&output) != 0 && stderr(&output).contains("simulated"), "{}", stderr(&output));

@@ -49,8 +49,8 @@ fn ios() -> Vec<IoEvent> {
     (0..10_007).map(&mut one).collect()
 }
 
-fn json(here: &Path, arguments: &[&str]) -> serde_json::Value {
-    succeed_json(here, &[arguments, &["--json"]].concat())
+fn json(here: &Path, command: &str) -> serde_json::Value {
+    succeed_json(here, &format!("{command} --json"))
 }
 
 fn rows(found: &serde_json::Value) -> Vec<serde_json::Value> {
@@ -68,8 +68,8 @@ fn captured() -> (TestDirectory, Vec<IoEvent>) {
 #[test]
 fn processes_and_streams_together_are_counted_exactly() {
     let (here, ios) = &captured();
-    let by = ["trace", "groups", "t.parquet", "--by", "process,stream"];
-    let found = json(here, &by);
+    let by = "trace groups t.parquet --by process,stream";
+    let found = json(here, by);
     let mut expected: BTreeMap<(u64, String), Vec<&IoEvent>> = BTreeMap::new();
     for io in ios {
         let op = if io.op == IoOp::Read { "R" } else { "W" };
@@ -107,9 +107,9 @@ fn processes_and_streams_together_are_counted_exactly() {
         assert_eq!(group["flags"]["metadata"], share(flags::META));
         assert_eq!(group["flags"]["read_ahead"], 0.0);
     }
-    let text = succeed(here, &[&by[..], &["--show", "kinds", "--top", "3"]].concat());
+    let text = succeed(here, &format!("{by} --show kinds --top 3"));
     assert!(text.contains("metadata %") && text.contains("more groups with --top"), "{text}");
-    let command = json(here, &["trace", "groups", "t.parquet", "--by", "command"]);
+    let command = json(here, "trace groups t.parquet --by command");
     let mysqld = ios.iter().filter(|io| io.command == CommandName::new("mysqld")).count();
     let found = rows(&command["groups"]);
     assert!(found.iter().any(|g| g["command"] == "mysqld" && g["count"] == mysqld), "{found:?}");
@@ -119,7 +119,7 @@ fn processes_and_streams_together_are_counted_exactly() {
 #[test]
 fn drives_have_their_processes_and_bytes() {
     let (here, ios) = &captured();
-    let found = rows(&json(here, &["trace", "drives", "t.parquet"])["drives"]);
+    let found = rows(&json(here, "trace drives t.parquet")["drives"]);
     let of = |device: Option<u16>, op: Option<IoOp>| {
         let chosen = ios.iter().filter(move |io| device.is_none_or(|device| device == io.device));
         chosen.filter(move |io| op.is_none_or(|op| op == io.op))
@@ -148,23 +148,21 @@ fn issued_in(ios: &[IoEvent], spans: &[(u64, u64)]) -> u64 {
 #[test]
 fn times_are_given_by_the_clock_and_by_marks() {
     let (here, ios) = &captured();
-    let kept = |arguments: &[&str]| {
-        let all = [&["trace", "streams", "t.parquet"], arguments].concat();
-        json(here, &all)["account"]["kept"].as_u64().unwrap()
+    let kept = |filter: &str| {
+        let streams = json(here, &format!("trace streams t.parquet {filter}"));
+        streams["account"]["kept"].as_u64().unwrap()
     };
     let inside = |spans: &[(u64, u64)]| issued_in(ios, spans);
     let night = (3 * HOUR, 3 * HOUR + HOUR / 2);
     let day = 24 * HOUR;
     let nights = inside(&[night, (night.0 + day, night.1 + day)]);
-    assert_eq!(kept(&["--from", "02:00", "--to", "02:30"]), nights);
+    assert_eq!(kept("--from 02:00 --to 02:30"), nights);
     // The same on a clock an hour behind it.
-    assert_eq!(kept(&["--from", "01:00", "--to", "01:30", "--time-zone", "UTC"]), nights);
+    assert_eq!(kept("--from 01:00 --to 01:30 --time-zone UTC"), nights);
     let on_the_22nd = inside(&[(night.0 + day, night.1 + day)]);
-    assert_eq!(kept(&["--from", "2026-11-22 02:00", "--to", "2026-11-22T02:30:00"]), on_the_22nd);
-    assert_eq!(
-        kept(&["--from", "backup+5min", "--to", "4h30min"]),
-        inside(&[(3 * HOUR + HOUR / 12, 4 * HOUR + HOUR / 2)])
-    );
+    assert_eq!(kept("--from '2026-11-22 02:00' --to 2026-11-22T02:30:00"), on_the_22nd);
+    let after_backup = inside(&[(3 * HOUR + HOUR / 12, 4 * HOUR + HOUR / 2)]);
+    assert_eq!(kept("--from backup+5min --to 4h30min"), after_backup);
     let dates = ["2026-11-20 23:00:00 to 2026-11-23 01:00:00"];
     refuse(here, "trace streams t.parquet --from 2027-01-01", &dates);
     let order = ["--from 2 h is not before --to 1 h"];
@@ -196,10 +194,10 @@ fn a_night_with_a_change_of_the_clock_has_its_hours() {
         (change, change + half),
         (change + 24 * HOUR, change + 24 * HOUR + half),
     ];
-    let window = ["trace", "streams", "night.parquet", "--from", "02:00", "--to", "02:30"];
-    assert_eq!(json(here, &window)["account"]["kept"], inside(&spans));
+    let window = json(here, "trace streams night.parquet --from 02:00 --to 02:30");
+    assert_eq!(window["account"]["kept"], inside(&spans));
     // Both hours of 2:00 to 3:00 of that night, and the one of the next.
-    let profile = json(here, &["trace", "profile", "night.parquet"]);
+    let profile = json(here, "trace profile night.parquet");
     let hours = rows(&profile["intervals"]);
     let two = hours.iter().find(|hour| hour["begin_ns"] == 2 * HOUR).unwrap();
     let hours = [(change - HOUR, change + HOUR), (change + 24 * HOUR, change + 25 * HOUR)];
@@ -230,7 +228,7 @@ fn a_night_with_a_change_of_the_clock_has_its_hours() {
 #[test]
 fn a_profile_of_the_day_adds_the_days_up() {
     let (here, ios) = &captured();
-    let found = json(here, &["trace", "profile", "t.parquet", "--step", "30min"]);
+    let found = json(here, "trace profile t.parquet --step 30min");
     let intervals = rows(&found["intervals"]);
     assert_eq!(intervals.len(), 48);
     let sum: u64 = intervals.iter().map(|one| one["count"].as_u64().unwrap()).sum();
@@ -265,7 +263,7 @@ fn what_changed_most_comes_first() {
         ..conditions()
     };
     write_trace(here.join("after.parquet"), later, &after);
-    let found = json(here, &["trace", "compare", "t.parquet", "after.parquet", "--by", "process"]);
+    let found = json(here, "trace compare t.parquet after.parquet --by process");
     assert_eq!((&found["align"], &found["by"]), (&"start".into(), &"process".into()));
     let first = &rows(&found["deltas"])[0];
     assert_eq!(first["name"], "backup");
@@ -278,9 +276,8 @@ fn what_changed_most_comes_first() {
     let change = first["change"]["iops"].as_f64().unwrap();
     assert!((change - (rates[1] / rates[0] - 1.0)).abs() < 1e-12);
     // From the mark on in both; by the clock there is nothing to compare.
-    let marked = ["--by", "stream", "--align", "mark:backup"];
-    let pair = ["trace", "compare", "t.parquet", "after.parquet"];
-    let found = json(here, &[&pair[..], &marked].concat());
+    let marked = "trace compare t.parquet after.parquet --by stream --align mark:backup";
+    let found = json(here, marked);
     let from_mark = |ios: &[IoEvent]| ios.iter().filter(|io| io.issued_ns >= 3 * HOUR).count();
     assert_eq!(found["total"]["a"]["count"], from_mark(ios));
     assert_eq!(found["total"]["b"]["count"], from_mark(&after));
@@ -301,7 +298,7 @@ fn what_changed_most_comes_first() {
 #[test]
 fn a_doctor_lists_what_limits_the_trust() {
     let (here, ios) = &captured();
-    let found = json(here, &["trace", "doctor", "t.parquet"]);
+    let found = json(here, "trace doctor t.parquet");
     let count = |is: fn(&IoEvent) -> bool| ios.iter().filter(|io| is(io)).count();
     let quality = &found["quality"];
     assert_eq!(quality["no_response"], count(|io| io.response_ns == RESPONSE_UNKNOWN));
@@ -327,7 +324,7 @@ fn a_doctor_lists_what_limits_the_trust() {
         ..conditions()
     };
     write_trace(here.join("poor.parquet"), poor, &ios[..1009]);
-    let found = json(here, &["trace", "doctor", "poor.parquet"]);
+    let found = json(here, "trace doctor poor.parquet");
     let expected = [
         "events-lost", "ios-omitted", "ends-missed", "no-clock", "two-layers", "one-process",
         "sizes-unknown", "capture-cost",
@@ -348,7 +345,7 @@ fn a_doctor_lists_what_limits_the_trust() {
     std::fs::write(here.join("log"), log).unwrap();
     succeed(here, "trace import log -o log.parquet");
     for (file, without) in [("log.parquet", &[][..]), ("told.parquet", &["Written by hand."])] {
-        let found = json(here, &["trace", "doctor", file]);
+        let found = json(here, &format!("trace doctor {file}"));
         let limits = array(&found["limits"]).iter();
         let no_remedy: Vec<&str> = limits
             .filter(|limit| limit["remedy"].as_str().unwrap().is_empty())
@@ -395,7 +392,7 @@ fn a_report_in_narrow_steps_shows_them_around_two_moments() {
 #[test]
 fn a_cache_that_holds_everything_misses_what_is_new() {
     let (here, ios) = &captured();
-    let found = json(here, &["trace", "locality", "t.parquet"]);
+    let found = json(here, "trace locality t.parquet");
     let devices = rows(&found["devices"]);
     assert_eq!(devices.len(), 2);
     for (number, device) in devices.iter().enumerate() {
@@ -479,8 +476,8 @@ fn a_filter_that_nothing_passes_is_refused() {
     for question in ["streams", "steps", "hosts", "groups", "processes", "drives", "profile"] {
         refuse(here, &format!("trace {question} t.parquet --from 99h"), &["no I/O passes"]);
     }
-    let on_name = json(here, &["trace", "streams", "t.parquet", "--device", "sda"]);
-    let on_path = json(here, &["trace", "streams", "t.parquet", "--device", "/dev/sda"]);
+    let on_name = json(here, "trace streams t.parquet --device sda");
+    let on_path = json(here, "trace streams t.parquet --device /dev/sda");
     assert_eq!(on_name["total"], on_path["total"]);
     refuse(here, "trace t.parquet streams", &["steadfast trace streams t.parquet"]);
     refuse(here, "streams t.parquet", &["steadfast trace streams t.parquet"]);

@@ -35,11 +35,8 @@ fn every_step_of_the_quick_test_agrees_with_diskstats() {
     let nomerges = format!("/sys/block/{}/queue/nomerges", device.name());
     // A loop device keeps what its last user left.
     std::fs::write(&nomerges, "1").unwrap();
-    let arguments = format!(
-        "run iops --profile quick --step-time 300ms --target {} --yes-destroy {} -o run",
-        device.path,
-        device.name()
-    );
+    let arguments =
+        format!("run iops --profile quick --step-time 300ms {} -o run", device.confirmed());
     run_ending(here, &arguments, &[0, 3]);
     let mut checked = 0;
     for (step, outcome) in Ledger::read(&here.join("run")).unwrap().steps() {
@@ -60,10 +57,9 @@ fn every_step_of_the_quick_test_agrees_with_diskstats() {
 
 fn measured_iops(throttle: &Throttle, device: &LoopDevice, pattern: &str) -> f64 {
     let mut command = steadfast();
-    let (target, name) = (&device.path, device.name());
     let measure = format!(
-        "measure '{pattern}' --target {target} --demand T1Q16 --ramp 1s --time 5s \
-         --yes-destroy {name} --json"
+        "measure '{pattern}' --demand T1Q16 --ramp 1s --time 5s --json {}",
+        device.confirmed()
     );
     command.args(measure.words());
     let output = unless_stalled(|| throttle.run(&mut command));
@@ -135,10 +131,9 @@ fn fill(throttle: &Throttle, device: &LoopDevice, fast: u32) -> FoundCliff {
     throttle.limit(device, fast);
     let before = device.written();
     let mut command = steadfast();
-    let (target, name) = (&device.path, device.name());
     let run = format!(
-        "run fill --target {target} --yes-destroy {name} --set levels=0 --set idle-times=1s \
-         --set again-max=5 -o run"
+        "run fill {} --set levels=0 --set idle-times=1s --set again-max=5 -o run",
+        device.confirmed()
     );
     command.current_dir(here).args(run.words());
     let counted = std::thread::scope(|scope| {

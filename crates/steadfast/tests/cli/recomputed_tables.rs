@@ -47,16 +47,14 @@ fn drive_for(procedure: &str) -> &'static str {
 }
 
 /// The same settings as a command line.
-fn command_line(procedure: &str, more: &[(&str, &str)]) -> Vec<String> {
-    let target = format!("sim:{}", drive_for(procedure));
-    let line = ["run", procedure, "--target", &target, "--profile", "quick", "--seed", "11"];
-    let mut line: Vec<String> = line.map(str::to_owned).to_vec();
-    line.extend(["-o".to_owned(), "run".to_owned()]);
+fn command_line(procedure: &str, more: &[(&str, &str)]) -> String {
+    let drive = drive_for(procedure);
+    let mut line = format!("run {procedure} --target sim:{drive} --profile quick --seed 11 -o run");
     for (name, value) in more {
-        match *name {
-            "steady-state" | "slo" => line.extend([format!("--{name}"), (*value).to_owned()]),
-            name => line.extend(["--set".to_owned(), format!("{name}={value}")]),
-        }
+        line += &match *name {
+            "steady-state" | "slo" => format!(" --{name} '{value}'"),
+            name => format!(" --set '{name}={value}'"),
+        };
     }
     line
 }
@@ -126,7 +124,7 @@ fn middle_steps(run: &Path) -> Vec<u64> {
 }
 
 /// Kills a run after half of its steps and resumes it.
-fn kill_and_resume(run: &Path, line: &[String], steps: usize) {
+fn kill_and_resume(run: &Path, line: &str, steps: usize) {
     let mut child = spawn_in(run.parent().unwrap(), line, Stdio::null(), Stdio::null());
     let journal = run.join("journal.jsonl");
     let written = || std::fs::read(&journal).map_or(0, |text| text.split(|b| *b == b'\n').count());

@@ -233,13 +233,16 @@ fn two_captured_devices_replay_together_each_on_its_target() {
     let Some(second) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
     write_two_devices(&here.join("two.parquet"));
-    let run = ["run", "replay-native", "--exact", "--workload", "two.parquet", "--purge", "none"];
     // The captured device of the second stands first.
-    let [b, a] = [("sdb", &first), ("sda", &second)]
-        .map(|(captured, target)| format!("{captured}={}", target.path));
-    let targets = ["--target", &b, "--target", &a, "--set", "preconditioning=none"];
-    let sure = ["--yes-destroy", first.name(), "--yes-destroy", second.name(), "-o", "both"];
-    run_ending(here, &[&run[..], &targets, &sure].concat(), &[0, 3]);
+    let run = format!(
+        "run replay-native --exact --workload two.parquet --purge none --set preconditioning=none \
+         --target sdb={} --yes-destroy {} --target sda={} --yes-destroy {} -o both",
+        first.path,
+        first.name(),
+        second.path,
+        second.name()
+    );
+    run_ending(here, &run, &[0, 3]);
     let runs = [&second, &first].map(|device| here.join("both").join(device.name()));
     let scripts = [script(&runs[0]), script(&runs[1])];
     // Both count from the first I/O.
@@ -266,58 +269,57 @@ fn two_captured_devices_replay_together_each_on_its_target() {
 fn captured_devices_are_given_for_every_target_or_for_none() {
     let here = &TestDirectory::new();
     write_two_devices(&here.join("two.parquet"));
-    let plan = ["plan", "replay-native", "--workload", "two.parquet"];
-    let with = |more: &[&'static str]| [&plan[..], more].concat();
-    let both = ["--target", "sda=sim:small", "--target", "sdb=sim:client"];
-    succeed(here, &with(&both));
-    succeed(here, &with(&[&both[..], &["--step", "100ms"]].concat()));
-    succeed(here, &with(&[&both[..], &["--exact"]].concat()));
-    succeed(here, &with(&["--target", "sdb=sim:small", "--step", "100ms"]));
-    let half = ["--target", "sda=sim:small", "--target", "sim:client"];
-    refuse(here, &with(&half), &["--target DEVICE=sim:client"]);
-    refuse(here, &with(&[&both[..], &["--device", "sda"]].concat()), &["omit --device"]);
-    refuse(here, &with(&["--target", "sdz=sim:small"]), &["no device 'sdz'", "sda, sdb"]);
+    let replay = "plan replay-native --workload two.parquet";
+    let curve = "plan load-curve --workload two.parquet";
+    let both = "--target sda=sim:small --target sdb=sim:client";
+    succeed(here, &format!("{replay} {both}"));
+    succeed(here, &format!("{replay} {both} --step 100ms"));
+    succeed(here, &format!("{replay} {both} --exact"));
+    succeed(here, &format!("{replay} --target sdb=sim:small --step 100ms"));
+    let half = format!("{replay} --target sda=sim:small --target sim:client");
+    refuse(here, &half, &["--target DEVICE=sim:client"]);
+    refuse(here, &format!("{replay} {both} --device sda"), &["omit --device"]);
+    let unknown = format!("{replay} --target sdz=sim:small");
+    refuse(here, &unknown, &["no device 'sdz'", "sda, sdb"]);
     // Only a captured workload has devices.
-    let curve = |more: &[&'static str]| [&["plan", "load-curve", "--workload"], more].concat();
-    succeed(here, &curve(&[&["two.parquet"], &both[..]].concat()));
-    let exact = [&["two.parquet", "--exact"], &both[..]].concat();
-    refuse(here, &curve(&exact), &["--exact is for replay-native"]);
-    refuse(here, &curve(&["RND 4K R", "--target", "sda=sim:small"]), &["sda=sim:small"]);
+    succeed(here, &format!("{curve} {both}"));
+    refuse(here, &format!("{curve} {both} --exact"), &["--exact is for replay-native"]);
+    let stream = "plan load-curve --workload 'RND 4K R' --target sda=sim:small";
+    refuse(here, stream, &["sda=sim:small"]);
 }
-
-const NATIVE: [&str; 4] = ["plan", "replay-native", "--target", "sim:small"];
 
 #[test]
 fn what_cannot_be_replayed_is_refused_in_one_line() {
     let here = &TestDirectory::new();
     write(&here.join("t.parquet"), ReplayCase::Whole);
     write(&here.join("flushes.parquet"), ReplayCase::Flushes);
-    let plan = |more: &[&str], parts: &[&str]| refuse(here, &[&NATIVE[..], more].concat(), parts);
-    plan(&[], &["--workload", "workload list"]);
-    plan(&["--workload", "no-such"], &["neither a file nor a reference workload", "pgbench"]);
-    let of = |file: &'static str| ["--workload", file];
-    let whole = |more: &[&str], parts: &[&str]| plan(&[&of("t.parquet")[..], more].concat(), parts);
-    whole(&["--op", "write"], &["none of the capture's I/Os is chosen"]);
-    whole(&["--exact", "--op", "write"], &["none of the capture's I/Os is chosen"]);
-    whole(&["--exact", "--device", "sdy"], &["sdy"]);
-    whole(&["--exact", "--issue-at", "queue"], &["no queue times"]);
-    whole(&["--exact", "--map", "stretch"], &["same, wrap, pack, scale"]);
-    whole(&["--timing", "closed"], &["--exact"]);
-    let flushes = of("flushes.parquet");
-    plan(&flushes, &["flushes", "nothing to replay"]);
-    plan(&[&flushes[..], &["--exact"]].concat(), &["are all flushes", "nothing to replay"]);
-    std::fs::write(here.join("text.csv"), "1,2,3\n").unwrap();
-    plan(&of("text.csv"), &["neither a trace", "trace import"]);
-    plan(&["--workload", "retail-backup", "--exact"], &["no single I/O", "leave out --exact"]);
-    write_sums(&here.join("steps.parquet"));
-    let sums = of("steps.parquet");
-    plan(&[&sums[..], &["--exact"]].concat(), &["step file", "leave out --exact"]);
     write(&here.join("lossy.parquet"), ReplayCase::Lossy);
-    let lossy = run_in(here, &[&NATIVE[..], &of("lossy.parquet"), &["--exact"]].concat());
-    assert!(stderr(&lossy).contains("lost 7 events"), "{}", stderr(&lossy));
+    write_sums(&here.join("steps.parquet"));
+    std::fs::write(here.join("text.csv"), "1,2,3\n").unwrap();
     let is_made = std::process::Command::new("mkfifo").arg(here.join("pipe")).status();
     assert!(is_made.unwrap().success());
-    plan(&of("pipe"), &["not a regular file"]);
+    let native = "plan replay-native --target sim:small";
+    refuse(here, native, &["--workload", "workload list"]);
+    let cases: [(&str, &[&str]); 13] = [
+        ("no-such", &["neither a file nor a reference workload", "pgbench"]),
+        ("t.parquet --op write", &["none of the capture's I/Os is chosen"]),
+        ("t.parquet --exact --op write", &["none of the capture's I/Os is chosen"]),
+        ("t.parquet --exact --device sdy", &["sdy"]),
+        ("t.parquet --exact --issue-at queue", &["no queue times"]),
+        ("t.parquet --exact --map stretch", &["same, wrap, pack, scale"]),
+        ("t.parquet --timing closed", &["--exact"]),
+        ("flushes.parquet", &["flushes", "nothing to replay"]),
+        ("flushes.parquet --exact", &["are all flushes", "nothing to replay"]),
+        ("text.csv", &["neither a trace", "trace import"]),
+        ("retail-backup --exact", &["no single I/O", "leave out --exact"]),
+        ("steps.parquet --exact", &["step file", "leave out --exact"]),
+        ("pipe", &["not a regular file"]),
+    ];
+    for (workload, parts) in cases {
+        refuse(here, &format!("{native} --workload {workload}"), parts);
+    }
+    let lossy = run_in(here, &format!("{native} --workload lossy.parquet --exact"));
+    assert!(stderr(&lossy).contains("lost 7 events"), "{}", stderr(&lossy));
     let small = "plan replay-native --target small.bin --size 512KiB --workload t.parquet --exact \
                  --map wrap";
     refuse(here, small, &["granules of 1 MiB"]);
@@ -326,23 +328,23 @@ fn what_cannot_be_replayed_is_refused_in_one_line() {
 #[test]
 fn options_of_captured_workloads_are_for_their_procedures() {
     let here = &TestDirectory::new();
-    let of = |procedure: &'static str| ["plan", procedure, "--target", "sim:small"];
-    refuse(here, &[&of("iops")[..], &["--from", "5s"]].concat(), &["iops applies no captured"]);
-    refuse(here, &[&of("wsat")[..], &["--exact"]].concat(), &["replay-native"]);
-    let two = ["--workload", "RND 4K W", "--workload", "SEQ 4K W"];
-    refuse(here, &[&of("wsat")[..], &two].concat(), &["one workload"]);
-    let exact = ["--workload", "pgbench", "--exact"];
-    refuse(here, &[&of("multi-wsat")[..], &exact].concat(), &["--exact is for replay-native"]);
     write(&here.join("t.parquet"), ReplayCase::Whole);
-    let deep = [&of("replay-native")[..], &["--workload", "t.parquet", "--depth", "8"]].concat();
-    refuse(here, &[&deep[..], &["--step", "100ms"]].concat(), &["its own demands"]);
-    succeed(here, &[&deep[..], &["--exact"]].concat());
+    for (plan, reason) in [
+        ("iops --from 5s", "iops applies no captured"),
+        ("wsat --exact", "replay-native"),
+        ("wsat --workload 'RND 4K W' --workload 'SEQ 4K W'", "one workload"),
+        ("multi-wsat --workload pgbench --exact", "--exact is for replay-native"),
+        ("replay-native --workload t.parquet --depth 8 --step 100ms", "its own demands"),
+    ] {
+        refuse(here, &format!("plan {plan} --target sim:small"), &[reason]);
+    }
+    succeed(here, "plan replay-native --workload t.parquet --depth 8 --exact --target sim:small");
 }
 
 #[test]
 fn reference_workloads_are_listed_shown_and_applied() {
     let here = &TestDirectory::new();
-    let listed: Value = succeed_json(here, "workload list --json");
+    let listed = succeed_json(here, "workload list --json");
     let listed = array(&listed["workloads"]);
     assert_eq!(listed.len(), 13);
     for one in listed {
@@ -350,8 +352,8 @@ fn reference_workloads_are_listed_shown_and_applied() {
         let shown = WorkloadFile::read(&succeed(here, &["workload", "show", name])).unwrap();
         assert_eq!(one["ios"].as_u64(), Some(shown.workload.selected().ios), "{name}");
     }
-    let measure = ["measure", "--workload", "retail-web-portal", "--target", "sim:small"];
-    let answer: Value = succeed_json(here, &[&measure[..], &["--ios", "10007", "--json"]].concat());
+    let measure = "measure --workload retail-web-portal --target sim:small --ios 10007 --json";
+    let answer = succeed_json(here, measure);
     assert_eq!(array(&answer["measurement"]["streams"]).len(), 9);
     refuse(here, "workload show pgbensh", &["pgbench"]);
     refuse(here, "measure --workload pgbensh --target sim:small", &["pgbench"]);
@@ -401,7 +403,7 @@ fn two_captures_are_compared_io_by_io() {
 fn the_self_test_has_its_four_reports() {
     let here = &TestDirectory::new();
     write(&here.join("t.parquet"), ReplayCase::Whole);
-    let found: Value = succeed_json(here, "trace self-test t.parquet --json -o st");
+    let found = succeed_json(here, "trace self-test t.parquet --json -o st");
     let pages = array(&found["form_pages"]);
     let titles: Vec<&str> = pages.iter().map(|page| page["title"].as_str().unwrap()).collect();
     assert_eq!(
@@ -418,10 +420,9 @@ fn the_self_test_has_its_four_reports() {
 fn a_derived_workload_keeps_its_steps_when_asked() {
     let here = &TestDirectory::new();
     write(&here.join("t.parquet"), ReplayCase::Whole);
-    let derive = ["workload", "derive", "t.parquet", "--step", "100ms"];
-    succeed(here, &[&derive[..], &["-o", "plain.toml"]].concat());
-    let native = ["--native", "--threshold", "20%", "-o", "native.toml"];
-    succeed(here, &[&derive[..], &native].concat());
+    let derive = "workload derive t.parquet --step 100ms";
+    succeed(here, &format!("{derive} -o plain.toml"));
+    succeed(here, &format!("{derive} --native --threshold 20% -o native.toml"));
     let read = |name: &str| {
         WorkloadFile::read(&std::fs::read_to_string(here.join(name)).unwrap()).unwrap()
     };
@@ -432,8 +433,8 @@ fn a_derived_workload_keeps_its_steps_when_asked() {
     let captured = IoTotals { ios: 110, bytes: Bytes(409_600) };
     assert_eq!((steps[0].ios[0].1, steps[0].captured), (100, Some(captured)));
     assert_eq!(steps[0].outstanding_mean, Some(0.11));
-    let without = [&NATIVE[..], &["--workload", "plain.toml"]].concat();
-    refuse(here, &without, &["no capture steps", "--native"]);
+    let without = "plan replay-native --target sim:small --workload plain.toml";
+    refuse(here, without, &["no capture steps", "--native"]);
 }
 
 const LOAD: &str = "format = \"steadfast workload 1\"\ndemand = \"T1Q4\"\n\
@@ -451,13 +452,13 @@ struct CapturedProgram {
 fn capture_program(
     here: &Path,
     device: &LoopDevice,
-    run: &[&str],
+    run: &str,
     name: &str,
 ) -> Option<CapturedProgram> {
     settled_counts(device);
-    let capture = RunningCapture::new(here, device, &[])?;
-    let target = ["--target", &device.path, "--yes-destroy", device.name(), "--json"];
-    let child = spawn_in(here, &[run, &target].concat(), Stdio::null(), Stdio::piped());
+    let capture = RunningCapture::new(here, device, "")?;
+    let run = format!("{run} --json {}", device.confirmed());
+    let child = spawn_in(here, &run, Stdio::null(), Stdio::piped());
     let pid = child.id().to_string();
     let output = child.wait_with_output().unwrap();
     let (conditions, events) = capture.end();
@@ -482,22 +483,25 @@ fn a_replay_has_the_captured_ios_in_their_order() {
     let Some(second) = LoopDevice::new(256) else { return };
     let here = &TestDirectory::new();
     std::fs::write(here.join("w.toml"), LOAD).unwrap();
-    let measure = ["measure", "--workload", "w.toml", "--ios", "10007"];
-    let original = capture_program(here, &first, &measure, "original.parquet");
+    let measure = "measure --workload w.toml --ios 10007";
+    let original = capture_program(here, &first, measure, "original.parquet");
     let Some(CapturedProgram { pid, from }) = original else { return };
-    let of = ["--workload", "original.parquet", "--exact", "--pid", &pid, "--from", &from];
     // Issued at the times of issue: on one queue, in the order of the capture.
-    let run = ["run", "replay-native", "--purge", "none", "--set", "preconditioning=none"];
-    let run = [&run[..], &of, &["--issue-at", "issue", "-o", "replay"]].concat();
+    let run = format!(
+        "run replay-native --workload original.parquet --exact --pid {pid} --from {from} \
+         --issue-at issue --purge none --set preconditioning=none -o replay"
+    );
     let replayed = capture_program(here, &second, &run, "replayed.parquet");
     if replayed.is_none() {
         return;
     }
-    let verify = ["replay", "verify", "original.parquet", "replayed.parquet", "--json"];
-    let sides = ["--pid", &pid, "--from", &from];
+    let verify = format!(
+        "replay verify original.parquet replayed.parquet --json --pid {pid} --from {from} \
+         -o verified"
+    );
     // The replay lies between its marks: neither what the run read before nor what udev reads of
     // the closed device is among its I/Os.
-    let output = run_in(here, &[&verify[..], &sides, &["-o", "verified"]].concat());
+    let output = run_in(here, &verify);
     let found: Value = parse_json(&output);
     let ending = found["ending"].as_str().unwrap();
     assert!(ending.contains("10,007 I/Os in the original, 10,007 in the replay"), "{ending}");
@@ -509,9 +513,9 @@ fn a_replay_has_the_captured_ios_in_their_order() {
 fn a_replay_is_resumed_with_its_own_trace_only() {
     let here = &TestDirectory::new();
     write(&here.join("t.parquet"), ReplayCase::Whole);
-    let run = ["run", "replay-native", "--target", "sim:small", "--workload", "t.parquet"];
-    let plainly = ["--exact", "--set", "preconditioning=none", "-o", "run"];
-    run_ending(here, &[&run[..], &plainly].concat(), &[0, 3]);
+    let run = "run replay-native --target sim:small --workload t.parquet --exact \
+               --set preconditioning=none -o run";
+    run_ending(here, run, &[0, 3]);
     let RunScript { reads, source, .. } = script(&here.join("run"));
     assert_eq!(reads, 1009);
     let [file] = source.files.as_slice() else { panic!("{source:?}") };
@@ -529,10 +533,10 @@ fn a_replay_is_resumed_with_its_own_trace_only() {
 fn a_replay_resumes_whatever_its_command_line_says() {
     let here = &TestDirectory::new();
     write(&here.join("t.parquet"), ReplayCase::Whole);
-    let run = ["run", "replay-native", "--target", "sim:small", "--workload", "t.parquet"];
-    let chosen = ["--exact", "--op", "read", "--from", "100ms", "--window", "7", "--map", "wrap"];
-    let played = ["--timing", "faster:2", "--overlaps", "order", "--set", "preconditioning=none"];
-    run_ending(here, &[&run[..], &chosen, &played, &["-o", "run"]].concat(), &[0, 3]);
+    let run = "run replay-native --target sim:small --workload t.parquet --exact --op read \
+               --from 100ms --window 7 --map wrap --timing faster:2 --overlaps order \
+               --set preconditioning=none -o run";
+    run_ending(here, run, &[0, 3]);
     assert_eq!(script(&here.join("run")).reads, 909);
     assert_resumes_without_its_command_line(&here.join("run"));
 }
@@ -541,11 +545,11 @@ fn a_replay_resumes_whatever_its_command_line_says() {
 fn a_reference_workload_is_planned_and_run_on_every_test_that_takes_one() {
     let here = &TestDirectory::new();
     for procedure in ["individual-streams", "multi-wsat", "rwsw-dirth"] {
-        succeed(here, &["plan", procedure, "--target", "sim:small", "--workload", "two-minutes"]);
+        succeed(here, &format!("plan {procedure} --target sim:small --workload two-minutes"));
     }
-    let plan = ["plan", "replay-native", "--target", "sim:small", "--workload", "seven-steps"];
-    let whole = succeed(here, &plan);
-    let without = succeed(here, &[&plan[..], &["--purge", "none"]].concat());
+    let plan = "plan replay-native --target sim:small --workload seven-steps";
+    let whole = succeed(here, plan);
+    let without = succeed(here, &format!("{plan} --purge none"));
     assert!(whole.to_lowercase().contains("purge"), "{whole}");
     // The command to run it asks for none, and nothing before it does one.
     let (without, command) = without.split_once("To run it:").unwrap();

@@ -28,17 +28,17 @@ fn lives_until(child: &mut Child, run: &Path, steps: usize, delay: Duration) -> 
 
 /// Returns the command that continues a run: the first one if it was killed before it was
 /// confirmed, so that there is nothing to resume.
-fn next_command<'w>(run: &Path, begin: &[&'w str]) -> Vec<&'w str> {
+fn next_command<'a>(run: &Path, begin: &'a str) -> &'a str {
     if Ledger::read(run).is_ok_and(|contents| !contents.lines.is_empty()) {
-        return vec!["resume", "run"];
+        return "resume run";
     }
     let _ = std::fs::remove_dir_all(run);
-    begin.to_vec()
+    begin
 }
 
 /// Kills a run with -9 at each of these moments, resuming in between; returns how often it
 /// was alive to be killed. Finished steps must stay.
-fn kill_again_and_again(directory: &Path, begin: &[&str], moments: &[KillPoint]) -> usize {
+fn kill_again_and_again(directory: &Path, begin: &str, moments: &[KillPoint]) -> usize {
     let run = directory.join("run");
     let mut kills = 0;
     // The machine may have been slower when the moments were chosen: a run that ends before its
@@ -51,10 +51,10 @@ fn kill_again_and_again(directory: &Path, begin: &[&str], moments: &[KillPoint])
             finished.clear();
             std::fs::remove_dir_all(&run).unwrap();
         }
-        let arguments = next_command(&run, begin);
+        let command = next_command(&run, begin);
         let steps = if moment.steps > 0 { finished_steps(&run) + moment.steps } else { 0 };
         let errors = std::fs::File::create(directory.join(format!("stderr-{index}"))).unwrap();
-        let mut child = spawn_in(directory, &arguments, Stdio::null(), errors);
+        let mut child = spawn_in(directory, command, Stdio::null(), errors);
         if lives_until(&mut child, &run, steps, moment.delay / divisor) {
             kills += 1
         } else {
@@ -83,7 +83,7 @@ fn moments(seed: u64, count: u64, steps: usize, milliseconds: Range<u64>) -> Vec
 }
 
 /// Kills a simulated run again and again; it must find what an unbroken one finds.
-fn assert_killed_run_finds_the_same(times: u64, begin: &[&str]) {
+fn assert_killed_run_finds_the_same(times: u64, begin: &str) {
     let here = &TestDirectory::new();
     let (broken, whole) = (here.join("broken"), here.join("whole"));
     std::fs::create_dir_all(&broken).unwrap();
@@ -97,7 +97,7 @@ fn assert_killed_run_finds_the_same(times: u64, begin: &[&str]) {
     let kills = kill_again_and_again(&broken, begin, &moments(11, times, 0, 20..most));
     let least = usize::try_from(times / 2).unwrap();
     assert!(kills >= least, "only {kills} of {times} runs were alive to be killed");
-    run_ending(&broken, &next_command(&broken.join("run"), begin), &[0, 3]);
+    run_ending(&broken, next_command(&broken.join("run"), begin), &[0, 3]);
     let findings = |d: &Path| std::fs::read_to_string(d.join("run/findings.json")).unwrap();
     assert_eq!(findings(&broken), findings(&whole));
 }
@@ -120,7 +120,7 @@ pub fn assert_resumes_without_its_command_line(run: &Path) {
     const NONSENSE: &str = "mv --class of=1 --seed 0 --exact";
     let command = Ledger::read(run).unwrap().plan.settings.command;
     let half = half_of(run, |plan| plan.settings.command = NONSENSE.into());
-    run_ending(run.parent().unwrap(), &["resume", "half"], &[0, 3]);
+    run_ending(run.parent().unwrap(), "resume half", &[0, 3]);
     let steps = |run: &Path| -> Vec<Step> {
         Ledger::read(run).unwrap().steps().map(|(step, _)| step.clone()).collect()
     };
@@ -139,9 +139,9 @@ pub fn assert_resumes_without_its_command_line(run: &Path) {
 #[test]
 fn a_run_resumes_whatever_its_command_line_says() {
     let here = &TestDirectory::new();
-    let run = ["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"];
-    let chosen = ["--class", "enterprise", "--seed", "7", "--data-pattern", "random-unique"];
-    run_ending(here, &[&run[..], &chosen].concat(), &[0, 3]);
+    let run = "run iops --target sim:small --profile quick -o run --class enterprise --seed 7 \
+               --data-pattern random-unique";
+    run_ending(here, run, &[0, 3]);
     assert_resumes_without_its_command_line(&here.join("run"));
 }
 
@@ -164,43 +164,37 @@ fn a_complete_run_says_so_and_nothing_else() {
 
 #[test]
 fn a_simulated_run_killed_sixty_times_finds_what_an_unbroken_one_finds() {
-    assert_killed_run_finds_the_same(
-        60,
-        &["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"],
-    );
+    let run = "run iops --target sim:small --profile quick -o run";
+    assert_killed_run_finds_the_same(60, run);
 }
 
 /// An offender that was on when the run was killed is off before the victim runs alone again.
 #[test]
 fn neighbors_killed_twenty_times_find_the_same() {
-    let run = ["run", "neighbors", "--target", "sim:small", "--profile", "quick", "-o", "run"];
-    assert_killed_run_finds_the_same(
-        20,
-        &[&run[..], &["--set", "offenders=SEQ 128K W,RND 4K W"]].concat(),
-    );
+    let run = "run neighbors --target sim:small --profile quick -o run \
+               --set 'offenders=SEQ 128K W,RND 4K W'";
+    assert_killed_run_finds_the_same(20, run);
 }
 
 /// The segments of every active range lie where they lay.
 #[test]
 fn a_run_on_scattered_ranges_killed_ten_times_finds_the_same() {
-    let mut begin = vec!["run", "throughput", "--target", "sim:small", "--step-time", "5s"];
-    begin.extend(["--profile", "pts-1.1", "--class", "client", "-o", "run"]);
-    begin.extend(["--set", "ar-amount=64MiB,256MiB", "--set", "ar-segments=64"]);
-    assert_killed_run_finds_the_same(10, &begin);
+    let run = "run throughput --target sim:small --step-time 5s --profile pts-1.1 --class client \
+               --set ar-amount=64MiB,256MiB --set ar-segments=64 -o run";
+    assert_killed_run_finds_the_same(10, run);
 }
 
 #[test]
 fn a_real_run_killed_ten_times_repeats_no_finished_step() {
     let here = &TestDirectory::new();
     let begin =
-        "run iops --profile quick --target scratch.bin --size 128MiB --step-time 200ms -o run"
-            .words();
+        "run iops --profile quick --target scratch.bin --size 128MiB --step-time 200ms -o run";
     // Every third kill comes while the run is being resumed.
     let mut all = moments(23, 7, 1, 0..500);
     for (index, early) in moments(29, 3, 0, 100..800).into_iter().enumerate() {
         all.insert(index * 3 + 2, early);
     }
-    let kills = kill_again_and_again(here, &begin, &all);
+    let kills = kill_again_and_again(here, begin, &all);
     assert!(kills >= 5, "only {kills} of ten runs were alive to be killed");
     run_ending(here, "resume run", &[0, 3]);
     assert_no_repeats_and_all_gaps(&here.join("run"));
@@ -211,8 +205,7 @@ fn a_real_run_killed_ten_times_repeats_no_finished_step() {
 fn a_run_on_a_loop_device_killed_sixty_times_repeats_no_finished_step() {
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
-    let mut begin = vec!["run", "iops", "--profile", "quick", "--step-time", "100ms"];
-    begin.extend(["--target", &device.path, "--yes-destroy", device.name(), "-o", "run"]);
+    let begin = format!("run iops --profile quick --step-time 100ms {} -o run", device.confirmed());
     let mut all = moments(31, 44, 0, 20..400);
     for (index, long) in moments(37, 16, 1, 0..200).into_iter().enumerate() {
         all.insert(index * 3, long);
@@ -229,12 +222,10 @@ fn a_run_on_a_loop_device_killed_sixty_times_repeats_no_finished_step() {
 fn bytes_written_by_a_killed_step_are_counted() {
     let Some(device) = LoopDevice::new(256) else { return };
     let here = &TestDirectory::new();
-    let (target, name) = (&device.path, device.name());
     let begin = format!(
-        "run wsat --profile quick --target {target} --yes-destroy {name} --purge none \
-         --steady-state time:8s -o run"
+        "run wsat --profile quick {} --purge none --steady-state time:8s -o run",
+        device.confirmed()
     );
-    let begin = begin.words();
     let before = device.written();
     let moments = moments(5, 3, 2, 300..900);
     let kills = kill_again_and_again(here, &begin, &moments);
@@ -397,10 +388,7 @@ fn a_full_disk_halts_the_run_resumably() {
 fn another_device_under_the_same_name_is_refused() {
     let Some(device) = LoopDevice::new(128) else { return };
     let here = &TestDirectory::new();
-    let (target, name) = (&device.path, device.name());
-    let run = format!(
-        "run iops --profile quick --step-time 60s --target {target} --yes-destroy {name} -o run"
-    );
+    let run = format!("run iops --profile quick --step-time 60s {} -o run", device.confirmed());
     let child = spawn_in(here, &run, Stdio::null(), Stdio::null());
     wait_until("the first step", || finished_steps(&here.join("run")) > 0);
     signal(&child, libc::SIGTERM);

@@ -37,38 +37,35 @@ fn kill_when_opened(mut child: Child, run: &Path, count: usize) -> bool {
 }
 
 /// Begins a run in `run` below the directory, and kills it.
-fn begin(directory: &Path, target: &[&str]) -> PathBuf {
+fn begin(directory: &Path, target: &str) -> PathBuf {
     let run = directory.join("run");
-    let quick = "run iops --profile quick --step-time 60s --purge none -o run".words();
-    let child = spawn_in(directory, &[&quick[..], target].concat(), Stdio::null(), Stdio::null());
+    let quick = format!("run iops --profile quick --step-time 60s --purge none -o run {target}");
+    let child = spawn_in(directory, &quick, Stdio::null(), Stdio::null());
     assert!(kill_when_opened(child, &run, 1), "the run did not begin");
     run
 }
 
 /// Resumes from a directory; the run is opened once more, and killed.
 #[track_caller]
-fn assert_continues(directory: &Path, run: &Path, more: &[&str]) {
+fn assert_continues(directory: &Path, run: &Path, more: &str) {
     let count = openings(run) + 1;
-    let arguments = [&["resume", run.to_str().unwrap()], more].concat();
-    let child = spawn_in(directory, &arguments, Stdio::null(), Stdio::null());
+    let command = format!("resume {} {more}", run.display());
+    let child = spawn_in(directory, &command, Stdio::null(), Stdio::null());
     assert!(kill_when_opened(child, run, count), "not continued with: {:?}", resume(run, more));
 }
 
-fn resume(run: &Path, more: &[&str]) -> (i32, String) {
-    let arguments = [&["resume", run.to_str().unwrap()], more].concat();
-    let output = run_in(run.parent().unwrap(), &arguments);
+fn resume(run: &Path, more: &str) -> (i32, String) {
+    let output = run_in(run.parent().unwrap(), &format!("resume {} {more}", run.display()));
     (code(&output), stderr(&output))
 }
 
 /// Resumes; it must be refused with all of these words and leave every file alone.
 #[track_caller]
-fn assert_refused(run: &Path, more: &[&str], words: &[&str], untouched: &[(&Path, &[u8])]) {
+fn assert_refused(run: &Path, more: &str, words: &[&str], untouched: &[(&Path, &[u8])]) {
     let before = fs::read(run.join("journal.jsonl")).ok();
     let (code, text) = resume(run, more);
     assert_eq!(code, 1, "{text}");
-    for word in words {
-        assert!(text.contains(word), "should say '{word}': {text}");
-    }
+    assert_contains(&text, words);
     assert_eq!(fs::read(run.join("journal.jsonl")).ok(), before);
     for (path, content) in untouched {
         assert!(fs::read(path).unwrap() == *content, "{} was changed", path.display());
@@ -93,7 +90,8 @@ fn rewrite_ledger(run: &Path, change: impl Fn(&mut Option<Box<Proof>>)) -> PathB
     copy
 }
 
-const SCRATCH: [&str; 4] = ["--target", "scratch.bin", "--size", "64MiB"];
+const SCRATCH: &str = "--target scratch.bin --size 64MiB";
+const CONFIRMED: &str = "--yes-destroy scratch.bin";
 
 #[test]
 fn a_relative_target_is_the_same_file_from_every_directory() {
@@ -102,9 +100,9 @@ fn a_relative_target_is_the_same_file_from_every_directory() {
     for directory in [&here, &there] {
         fs::create_dir(directory).unwrap();
     }
-    let run = begin(&here, &SCRATCH);
+    let run = begin(&here, SCRATCH);
     let letters = write_precious_file(&there.join("scratch.bin"));
-    assert_continues(&there, &run, &[]);
+    assert_continues(&there, &run, "");
     assert!(fs::read(there.join("scratch.bin")).unwrap() == letters);
     let lines = Ledger::read(&run).unwrap().lines;
     let taken = lines.iter().rev().find_map(|line| match &line.entry {
@@ -118,13 +116,8 @@ fn a_relative_target_is_the_same_file_from_every_directory() {
     let moved = here.join("moved.bin");
     fs::rename(&own, &moved).unwrap();
     let content = fs::read(&moved).unwrap();
-    assert_refused(&run, &[], &["scratch.bin", "cannot find it"], &[(&moved, &content)]);
-    assert_refused(
-        &run,
-        &["--yes-destroy", "scratch.bin"],
-        &["scratch.bin"],
-        &[(&moved, &content)],
-    );
+    assert_refused(&run, "", &["scratch.bin", "cannot find it"], &[(&moved, &content)]);
+    assert_refused(&run, CONFIRMED, &["scratch.bin"], &[(&moved, &content)]);
 }
 
 /// Renaming run directories does not choose a device.
@@ -134,7 +127,7 @@ fn a_run_that_took_the_place_of_another_must_be_confirmed() {
     let [one, two] = ["one", "two"].map(|name| scratch.join(name));
     let runs = [&one, &two].map(|directory| {
         fs::create_dir(directory).unwrap();
-        begin(directory, &SCRATCH)
+        begin(directory, SCRATCH)
     });
     let files = [&one, &two].map(|directory| directory.join("scratch.bin"));
     let contents = [0, 1].map(|at| fs::read(&files[at]).unwrap());
@@ -147,60 +140,50 @@ fn a_run_that_took_the_place_of_another_must_be_confirmed() {
     };
     swap();
     for run in &runs {
-        assert_refused(
-            run,
-            &[],
-            &["the run directory was", "--yes-destroy scratch.bin"],
-            &untouched,
-        );
+        assert_refused(run, "", &["the run directory was", CONFIRMED], &untouched);
     }
     swap();
-    assert_continues(scratch, &runs[0], &[]);
+    assert_continues(scratch, &runs[0], "");
     // A copy at the same place is another directory.
     let aside = scratch.join("aside");
     fs::rename(&runs[1], &aside).unwrap();
     assert!(Command::new("cp").arg("-a").args([&aside, &runs[1]]).status().unwrap().success());
     let two: [(&Path, &[u8]); 1] = [untouched[1]];
-    assert_refused(
-        &runs[1],
-        &[],
-        &["took the place of another", "--yes-destroy scratch.bin"],
-        &two,
-    );
+    assert_refused(&runs[1], "", &["took the place of another", CONFIRMED], &two);
     // Moved, it is confirmed once.
     let moved = scratch.join("two/moved");
     fs::rename(&aside, &moved).unwrap();
-    assert_refused(&moved, &[], &["the run directory was", "--yes-destroy scratch.bin"], &two);
-    assert_continues(scratch, &moved, &["--yes-destroy", "scratch.bin"]);
-    assert_continues(scratch, &moved, &[]);
+    assert_refused(&moved, "", &["the run directory was", CONFIRMED], &two);
+    assert_continues(scratch, &moved, CONFIRMED);
+    assert_continues(scratch, &moved, "");
 }
 
 #[test]
 fn a_file_that_took_the_place_of_another_must_be_confirmed() {
     let scratch = &TestDirectory::new();
-    let run = begin(scratch, &SCRATCH);
+    let run = begin(scratch, SCRATCH);
     let file = scratch.join("scratch.bin");
     let was = fs::metadata(&file).unwrap().ino();
     // A new file may get the inode of the one that was removed before it.
     for round in 0..3 {
         fs::remove_file(&file).unwrap();
         let letters = write_precious_file(&file);
-        let ask = ["another file", "--yes-destroy scratch.bin"];
+        let ask = ["another file", CONFIRMED];
         let reused = fs::metadata(&file).unwrap().ino() == was;
         println!("round {round}: inode used again: {reused}");
-        assert_refused(&run, &[], &ask, &[(&file, &letters)]);
-        assert_refused(&run, &["--yes-destroy", "scratch"], &ask, &[(&file, &letters)]);
+        assert_refused(&run, "", &ask, &[(&file, &letters)]);
+        assert_refused(&run, "--yes-destroy scratch", &ask, &[(&file, &letters)]);
     }
-    assert_continues(scratch, &run, &["--yes-destroy", "scratch.bin"]);
+    assert_continues(scratch, &run, CONFIRMED);
     // It is the run's file from now on.
-    assert_continues(scratch, &run, &[]);
+    assert_continues(scratch, &run, "");
 }
 
 /// The inode, its birth and its mark are unchanged; the content is not.
 #[test]
 fn a_scratch_file_that_somebody_wrote_to_must_be_confirmed() {
     let scratch = &TestDirectory::new();
-    let run = begin(scratch, &SCRATCH);
+    let run = begin(scratch, SCRATCH);
     let file = scratch.join("scratch.bin");
     let opened = Ledger::read(&run).unwrap().lines.remove(0);
     let JournalEntry::Opened { proof: Some(proof), .. } = opened.entry else {
@@ -212,7 +195,7 @@ fn a_scratch_file_that_somebody_wrote_to_must_be_confirmed() {
     let letters = write_precious_file(&file);
     let old = Command::new("touch").args(["--date=2001-01-01"]).arg(&file).status().unwrap();
     assert!(old.success());
-    assert_refused(&run, &[], &["the file was written to"], &[(&file, &letters)]);
+    assert_refused(&run, "", &["the file was written to"], &[(&file, &letters)]);
 }
 
 /// A file without a mark, confirmed by its name, still has its inode and its birth.
@@ -221,8 +204,8 @@ fn a_file_without_a_mark_that_somebody_wrote_to_must_be_confirmed() {
     let here = &TestDirectory::new();
     let file = here.join("own.bin");
     write_precious_file(&file);
-    let run = begin(here, &["--target", "own.bin", "--yes-destroy", "own.bin"]);
-    assert_continues(here, &run, &[]);
+    let run = begin(here, "--target own.bin --yes-destroy own.bin");
+    assert_continues(here, &run, "");
     // As when the run was killed a minute ago.
     let contents = Ledger::read(&run).unwrap();
     let earlier = here.join("earlier");
@@ -235,14 +218,14 @@ fn a_file_without_a_mark_that_somebody_wrote_to_must_be_confirmed() {
     let old = Command::new("touch").args(["--date=2001-01-01"]).arg(&file).status().unwrap();
     assert!(old.success());
     let ask = ["was changed after the last journal entry", "--yes-destroy own.bin"];
-    assert_refused(&earlier, &[], &ask, &[(&file, &letters)]);
+    assert_refused(&earlier, "", &ask, &[(&file, &letters)]);
     // A run that was halted wrote nothing later than that.
     let mut ledger = Ledger::open(&run).unwrap().0;
     let at = contents.lines.last().unwrap().at;
     ledger.append(at, &JournalEntry::Halted("stopped on request".into())).unwrap();
     drop(ledger);
-    assert_refused(&run, &[], &ask, &[(&file, &letters)]);
-    assert_continues(here, &run, &["--yes-destroy", "own.bin"]);
+    assert_refused(&run, "", &ask, &[(&file, &letters)]);
+    assert_continues(here, &run, "--yes-destroy own.bin");
 }
 
 /// A program that is named relative to the directory in which the run begins is the same program
@@ -258,13 +241,13 @@ fn a_power_command_is_the_same_program_from_every_directory() {
         fs::write(&program, text).unwrap();
         fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
     }
-    let run = begin(&here, &[&SCRATCH[..], &["--power-command", "./power  once"]].concat());
+    let run = begin(&here, &format!("{SCRATCH} --power-command './power  once'"));
     let settings = Ledger::read(&run).unwrap().plan;
     let own = fs::canonicalize(&here).unwrap().join("power");
     let kept = settings.settings.power_command.clone().unwrap();
     let (program, arguments) = kept.split_once(' ').unwrap();
     assert_eq!((fs::canonicalize(program).unwrap(), arguments.trim()), (own, "once"));
-    assert_continues(&there, &run, &[]);
+    assert_continues(&there, &run, "");
     assert!(!there.join("called").exists(), "another program was run");
 }
 
@@ -272,27 +255,28 @@ fn a_power_command_is_the_same_program_from_every_directory() {
 fn a_loop_device_over_another_file_must_be_confirmed() {
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
-    let run = begin(here, &["--target", &device.path, "--yes-destroy", device.name()]);
-    assert_continues(here, &run, &[]);
+    let confirmed = format!("--yes-destroy {}", device.name());
+    let run = begin(here, &format!("--target {} {confirmed}", device.path));
+    assert_continues(here, &run, "");
     let backing = format!("/sys/block/{}/loop/backing_file", device.name());
     let own = PathBuf::from(fs::read_to_string(backing).unwrap().trim());
     let attach = |to: &Path| device.attach(to);
     let other = here.join("other");
     let letters = write_precious_file(&other);
     attach(&other);
-    let ask = ["attached to something else", &format!("--yes-destroy {}", device.name())];
-    assert_refused(&run, &[], &ask, &[(&other, &letters)]);
+    let ask = ["attached to something else", &confirmed];
+    assert_refused(&run, "", &ask, &[(&other, &letters)]);
     // The same path, another file.
     let kept = own.with_extension("kept");
     fs::rename(&own, &kept).unwrap();
     fs::copy(&other, &own).unwrap();
     attach(&own);
-    assert_refused(&run, &[], &ask, &[(&other, &letters), (&own, &letters)]);
+    assert_refused(&run, "", &ask, &[(&other, &letters), (&own, &letters)]);
     // Another path, and the file that was confirmed.
     attach(&kept);
-    assert_continues(here, &run, &[]);
+    assert_continues(here, &run, "");
     attach(&other);
-    assert_continues(here, &run, &["--yes-destroy", device.name()]);
+    assert_continues(here, &run, &confirmed);
     attach(&kept);
     fs::rename(&kept, &own).unwrap();
 }
@@ -300,24 +284,20 @@ fn a_loop_device_over_another_file_must_be_confirmed() {
 #[test]
 fn a_run_of_another_machine_and_one_of_an_older_version_must_be_confirmed() {
     let scratch = &TestDirectory::new();
-    let run = begin(scratch, &SCRATCH);
+    let run = begin(scratch, SCRATCH);
     let file = scratch.join("scratch.bin");
     let content = fs::read(&file).unwrap();
     let elsewhere = rewrite_ledger(&run, |proof| {
         let proof = proof.as_mut().unwrap();
         (proof.machine, proof.boot) = (Some("0123".into()), Some("4567".into()));
     });
-    let ask = ["another machine", "--yes-destroy scratch.bin"];
-    assert_refused(&elsewhere, &[], &ask, &[(&file, &content)]);
+    let ask = ["another machine", CONFIRMED];
+    assert_refused(&elsewhere, "", &ask, &[(&file, &content)]);
     let unproven = rewrite_ledger(&run, |proof| *proof = None);
-    assert_refused(
-        &unproven,
-        &[],
-        &["no proof of the device", "--yes-destroy"],
-        &[(&file, &content)],
-    );
-    assert_eq!(code(&run_in(scratch, &["study", unproven.to_str().unwrap()])), 0);
-    assert_continues(scratch, &unproven, &["--yes-destroy", "scratch.bin"]);
+    let ask = ["no proof of the device", "--yes-destroy"];
+    assert_refused(&unproven, "", &ask, &[(&file, &content)]);
+    succeed(scratch, &format!("study {}", unproven.display()));
+    assert_continues(scratch, &unproven, CONFIRMED);
 }
 
 /// A disk without a serial number is recognized while it stays attached.
@@ -326,16 +306,17 @@ fn a_disk_without_a_serial_number_must_be_confirmed_after_a_restart() {
     let Some(zram) = Zram::new() else { return };
     let here = &TestDirectory::new();
     let path = format!("/dev/{}", zram.0);
-    let run = begin(here, &["--target", &path, "--yes-destroy", &zram.0]);
+    let confirmed = format!("--yes-destroy {}", zram.0);
+    let run = begin(here, &format!("--target {path} {confirmed}"));
     let content = fs::read(&path).unwrap();
-    let ask = ["no serial number", &format!("--yes-destroy {}", zram.0)];
     let untouched: [(&Path, &[u8]); 1] = [(Path::new(&path), &content)];
     // The kernel does not report whether a reset emptied it.
-    assert_refused(&run, &[], &["was reset", ask[1]], &untouched);
+    assert_refused(&run, "", &["was reset", &confirmed], &untouched);
     let restarted =
         rewrite_ledger(&run, |proof| proof.as_mut().unwrap().boot = Some("4567".into()));
-    assert_refused(&restarted, &[], &[ask[0], ask[1], "restarted"], &untouched);
-    assert_continues(here, &restarted, &["--yes-destroy", &zram.0]);
+    let ask = ["no serial number", &confirmed, "restarted"];
+    assert_refused(&restarted, "", &ask, &untouched);
+    assert_continues(here, &restarted, &confirmed);
 }
 
 /// A zram device of our own, removed when dropped.
@@ -369,7 +350,7 @@ impl Drop for Zram {
 #[test]
 fn bare_and_edited_settings_are_refused_and_no_command_is_run() {
     let scratch = &TestDirectory::new();
-    let run = begin(scratch, &SCRATCH);
+    let run = begin(scratch, SCRATCH);
     let file = scratch.join("scratch.bin");
     let content = fs::read(&file).unwrap();
     let untouched: [(&Path, &[u8]); 1] = [(&file, &content)];
@@ -381,18 +362,14 @@ fn bare_and_edited_settings_are_refused_and_no_command_is_run() {
     let mut edited: serde_json::Value = serde_json::from_str(&text).unwrap();
     edited["settings"]["power_command"] = format!("touch {}", canary.display()).into();
     fs::write(&settings, serde_json::to_string_pretty(&edited).unwrap()).unwrap();
-    for more in [&[][..], &["--yes-destroy", "scratch.bin"]] {
+    for more in ["", CONFIRMED] {
         assert_refused(&run, more, &["journal.jsonl, line 1", "settings.json"], &untouched);
         let bare = scratch.join("bare");
         let _ = fs::remove_dir_all(&bare);
         fs::create_dir(&bare).unwrap();
         fs::copy(&settings, bare.join("settings.json")).unwrap();
-        assert_refused(
-            &bare,
-            more,
-            &["contains settings, but no run", "start the run again"],
-            &untouched,
-        );
+        let reason = ["contains settings, but no run", "start the run again"];
+        assert_refused(&bare, more, &reason, &untouched);
         assert_eq!(fs::read_dir(&bare).unwrap().count(), 1, "nothing is added");
         // A journal without a device is no run.
         fs::write(bare.join("journal.jsonl"), &lines[..lines.len() / 3]).unwrap();
@@ -400,13 +377,13 @@ fn bare_and_edited_settings_are_refused_and_no_command_is_run() {
     }
     fs::write(&settings, &text).unwrap();
     fs::write(&journal, lines.replacen("\"wwid\":null", "\"wwid\":\"1\"", 1)).unwrap();
-    assert_refused(&run, &[], &["journal.jsonl, line 1"], &untouched);
+    assert_refused(&run, "", &["journal.jsonl, line 1"], &untouched);
     fs::write(&journal, &lines).unwrap();
     if is_root() {
         std::os::unix::fs::chown(&settings, Some(65534), None).unwrap();
-        assert_refused(&run, &[], &["belongs to user 65534", "chown"], &untouched);
+        assert_refused(&run, "", &["belongs to user 65534", "chown"], &untouched);
         std::os::unix::fs::chown(&settings, Some(0), None).unwrap();
     }
     assert!(!canary.exists(), "no command was run");
-    assert_continues(scratch, &run, &[]);
+    assert_continues(scratch, &run, "");
 }

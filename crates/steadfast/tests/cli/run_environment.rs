@@ -92,8 +92,7 @@ fn a_device_without_a_temperature_is_refused_before_anything_is_written() {
     let Some(device) = LoopDevice::new(64) else { return };
     let here = &TestDirectory::new();
     let before = device.written();
-    let (target, name) = (&device.path, device.name());
-    let run = format!("run iops --target {target} --yes-destroy {name} -o run --start-below 45C");
+    let run = format!("run iops {} -o run --start-below 45C", device.confirmed());
     refuse(here, &run, &["no temperature", "--start-below"]);
     assert_eq!(device.written(), before);
     assert!(!here.join("run").exists());
@@ -219,9 +218,7 @@ fn a_throttle_of_the_own_group_is_a_caveat_of_the_run() {
     let Some(device) = LoopDevice::new(64) else { return };
     let Some(throttle) = Throttle::new(&device, 400) else { return };
     let here = &TestDirectory::new();
-    let (target, name) = (&device.path, device.name());
-    let run =
-        format!("run latency -o run --purge none {QUICK} --target {target} --yes-destroy {name}");
+    let run = format!("run latency -o run --purge none {QUICK} {}", device.confirmed());
     let mut command = command_in(here, &run);
     let output = throttle.run(&mut command);
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));

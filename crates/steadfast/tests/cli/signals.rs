@@ -171,9 +171,7 @@ impl MergingDevice {
 
     /// Measures for a while, with its state in this directory, once merges are off.
     fn measure(&self, state: &Path, time: &str) -> Child {
-        let (path, name) = (self.device.path.as_str(), self.device.name());
-        let arguments =
-            format!("measure 'RND 4K W' --target {path} --yes-destroy {name} --time {time}");
+        let arguments = format!("measure 'RND 4K W' {} --time {time}", self.device.confirmed());
         let mut command = command_in(state, &arguments);
         command.env("STATE_DIRECTORY", state).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
@@ -381,8 +379,7 @@ fn nothing_is_changed_that_cannot_be_journaled() {
     let Some(merging) = MergingDevice::new() else { return };
     let here = &TestDirectory::new();
     fs::write(here.join("host-changes"), "a file in its way").unwrap();
-    let (path, name) = (merging.device.path.as_str(), merging.device.name());
-    let load = format!("measure 'RND 4K W' --target {path} --yes-destroy {name} --time 1s");
+    let load = format!("measure 'RND 4K W' {} --time 1s", merging.device.confirmed());
     let mut command = command_in(here, &load);
     let output = command.env("STATE_DIRECTORY", &**here).output().unwrap();
     let text = stderr(&output);

@@ -13,11 +13,7 @@ fn the_full_method_ends_in_a_report_that_says_simulated() {
     let here = &TestDirectory::new();
     let output = run_with_pdf_in(here, "run iops --target sim:small -o run");
     assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let shown = stdout(&output);
-    assert!(
-        shown.contains("SIMULATED") && shown.contains("0.5") && shown.contains("1024"),
-        "{shown}"
-    );
+    assert_contains(&stdout(&output), &["SIMULATED", "0.5", "1024"]);
     let run = here.join("run");
     for file in FILES {
         assert!(run.join(file).metadata().unwrap().len() > 100, "{file}");
@@ -38,7 +34,7 @@ fn study_and_report_compute_the_same_again() {
     let run = here.join("run");
     let before = findings(&run);
     std::fs::remove_file(run.join("findings.json")).unwrap();
-    let printed: serde_json::Value = succeed_json(here, "study run --json");
+    let printed = succeed_json(here, "study run --json");
     assert_eq!(printed, before);
     assert_eq!(findings(&run), before);
     std::fs::remove_file(run.join("report.html")).unwrap();
@@ -67,7 +63,7 @@ fn a_plan_touches_nothing_and_has_the_best_and_the_worst_time() {
     assert!(text.contains("5 to 25 rounds of 56 steps"), "{text}");
     assert!(text.contains("RND 1024K R, RND 128K R"), "{text}");
     assert_eq!(std::fs::read_dir(here).unwrap().count(), 0);
-    let json: serde_json::Value = succeed_json(here, "plan iops --target sim:small --json");
+    let json = succeed_json(here, "plan iops --target sim:small --json");
     assert_eq!(json["best_time_ns"], 5u64 * 56 * 60 * 1_000_000_000);
     assert_eq!(json["worst_time_ns"], 25u64 * 56 * 60 * 1_000_000_000);
 }

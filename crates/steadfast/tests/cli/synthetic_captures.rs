@@ -263,8 +263,8 @@ pub fn counted(place: &Path, script: &str, arguments: &[&str]) -> Option<Value> 
 }
 
 /// The JSON answer of a trace command.
-pub fn answer(place: &Path, words: &[&str]) -> Value {
-    succeed_json(place, &[&["trace"], words, &["--json"]].concat())
+pub fn answer(place: &Path, question: &str) -> Value {
+    succeed_json(place, &format!("trace {question} --json"))
 }
 
 /// Asserts that an answer is what was counted: integers exactly, quotients to 1e-9, percentiles

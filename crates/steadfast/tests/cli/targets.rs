@@ -19,7 +19,7 @@ fn devices() -> Option<[LoopDevice; 2]> {
 fn begin(devices: &[LoopDevice; 2], step: &str) -> String {
     let mut begin = format!("run iops --profile quick --step-time {step} -o both");
     for device in devices {
-        begin += &format!(" --target {} --yes-destroy {}", device.path, device.name());
+        begin += &format!(" {}", device.confirmed());
     }
     begin
 }
@@ -63,9 +63,7 @@ fn two_devices_are_tested_together_and_each_agrees_with_its_diskstats() {
     assert!(common >= 5 * 9, "{common} of {} and {} began together", a.len(), b.len());
     assert!(a.iter().chain(&b).all(|start| start.targets == 2 && start.late.is_some()));
     let text = stdout(&output);
-    for part in ["Run directory", devices[0].name(), devices[1].name()] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
+    assert_contains(&text, &["Run directory", devices[0].name(), devices[1].name()]);
     for file in ["report.html", "findings.json", "targets.json"] {
         assert!(both.join(file).is_file(), "{file}");
     }
@@ -206,10 +204,10 @@ fn a_list_of_targets_that_leads_elsewhere_is_refused() {
 fn several_targets_are_measured_from_one_moment() {
     let Some(devices) = devices() else { return };
     let here = &TestDirectory::new();
-    let paths: Vec<&str> = devices.iter().map(|device| device.path.as_str()).collect();
-    let mut arguments = vec!["measure", "RND 4K R", "--ios", "1009", "--json"];
-    paths.iter().for_each(|path| arguments.extend(["--target", path]));
-    let answer: Value = succeed_json(here, &arguments);
+    let [one, other] = &devices;
+    let measure = "measure 'RND 4K R' --ios 1009 --json";
+    let measure = format!("{measure} --target {} --target {}", one.path, other.path);
+    let answer = succeed_json(here, &measure);
     let targets = array(&answer["targets"]);
     assert_eq!(targets.len(), 2);
     for target in targets {
@@ -219,7 +217,7 @@ fn several_targets_are_measured_from_one_moment() {
         assert_eq!(start["agreed"], targets[0]["measurement"]["common_start"]["agreed"]);
         assert!(start["late"].as_u64().is_some(), "{start}");
     }
-    let twice = format!("measure 'RND 4K R' --target {0} --target {0}", paths[0]);
+    let twice = format!("measure 'RND 4K R' --target {0} --target {0}", one.path);
     refuse(here, &twice, &["same device"]);
     let shown = succeed(here, "measure 'SEQ 128K W' --target sim:small --target sim:client");
     assert!(shown.contains("sim:small") && shown.contains("sim:client"), "{shown}");

@@ -107,12 +107,9 @@ fn write(path: &Path) {
     );
 }
 
-fn answer(place: &Path, words: &[&str]) -> Value {
-    succeed_json(place, &[&["trace"], words, &["t.parquet", "--json"]].concat())
-}
-
-fn groups(place: &Path, words: &[&str]) -> Vec<Value> {
-    let found = answer(place, &[&["groups"], words, &["--layer", "both"]].concat());
+fn groups(place: &Path, options: &str) -> Vec<Value> {
+    let groups = format!("trace groups t.parquet --layer both --json {options}");
+    let found = succeed_json(place, &groups);
     array(&found["groups"]).clone()
 }
 
@@ -147,7 +144,7 @@ fn threads_cgroups_and_files_are_as_duckdb_counts_them() {
     let expected: Value = parse_json(&output);
     let or_zero = |value: &Value| value.as_u64().unwrap_or(0);
     let or_empty = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let threads = groups(place, &["--by", "thread"]).into_iter().map(|group| {
+    let threads = groups(place, "--by thread").into_iter().map(|group| {
         let (pid, tid) = (or_zero(&group["pid"]), or_zero(&group["tid"]));
         (json!([pid, or_empty(&group["command"]), tid, group["thread"]]), figures(&group))
     });
@@ -158,10 +155,10 @@ fn threads_cgroups_and_files_are_as_duckdb_counts_them() {
         Some("cgroup 78") => 3,
         _ => 0,
     };
-    let cgroups = groups(place, &["--by", "cgroup"]).into_iter();
+    let cgroups = groups(place, "--by cgroup").into_iter();
     let cgroups = cgroups.map(|group| (json!([number(&group["cgroup"])]), figures(&group)));
     assert_eq!(sorted(cgroups.collect()), counted(&expected["cgroup"], 1));
-    let files = groups(place, &["--by", "device,file"]).into_iter();
+    let files = groups(place, "--by device,file").into_iter();
     let files = files.filter(|group| !group["inode"].is_null()).map(|group| {
         let device = u64::from(group["device"].as_str().unwrap().starts_with("sda"));
         let inode = group["inode"].as_u64().unwrap();
@@ -175,13 +172,12 @@ fn threads_cgroups_and_files_are_as_duckdb_counts_them() {
         (json!([device, inode]), figures(&group))
     });
     assert_eq!(sorted(files.collect()), counted(&expected["file"], 2));
-    let filters = [
-        ("of_thread", "--tid", "4242"),
-        ("of_cgroup", "--cgroup", "c0ffee"),
-        ("on_file", "--file", "/var/lib/log"),
-    ];
-    for (name, option, value) in filters {
-        let found = groups(place, &["--by", "op", option, value]).into_iter();
+    for (name, filter) in [
+        ("of_thread", "--tid 4242"),
+        ("of_cgroup", "--cgroup c0ffee"),
+        ("on_file", "--file /var/lib/log"),
+    ] {
+        let found = groups(place, &format!("--by op {filter}")).into_iter();
         let found =
             found.map(|group| (json!([u64::from(group["op"] == "write")]), figures(&group)));
         assert_eq!(sorted(found.collect()), counted(&expected[name], 1), "{name}");
@@ -192,31 +188,23 @@ fn threads_cgroups_and_files_are_as_duckdb_counts_them() {
 fn drives_doctor_and_tables_tell_who_it_was() {
     let place = &TestDirectory::new();
     write(&place.join("t.parquet"));
-    let drives = answer(place, &["drives"]);
+    let drives = succeed_json(place, "trace drives t.parquet --json");
     let merged =
         |at: usize| [drives["drives"][at]["merged"].clone(), drives["drives"][at]["split"].clone()];
     assert_eq!(merged(0), [json!(41), json!(3)]);
     assert_eq!(merged(2), [json!(42), json!(3)], "all together");
     let doctor = succeed(place, "trace doctor t.parquet");
-    for text in ["merged 42 requests into others and split 3", "1 of 3 cgroups", "1 of 4 files"] {
-        assert!(doctor.contains(text), "{text}: {doctor}");
-    }
-    let by =
-        |by: &str| succeed(place, &["trace", "groups", "t.parquet", "--layer", "both", "--by", by]);
+    let parts = ["merged 42 requests into others and split 3", "1 of 3 cgroups", "1 of 4 files"];
+    assert_contains(&doctor, &parts);
+    let by = |by: &str| succeed(place, &format!("trace groups t.parquet --layer both --by {by}"));
     assert!(by("thread").contains("ib_io_wr-1 (4242)"), "{}", by("thread"));
     assert!(by("cgroup").contains("/docker/c0ffee"));
     let files = by("file");
     assert!(files.contains("/srv/a b.db") && files.contains("inode 14"), "{files}");
-    refuse(
-        place,
-        "trace groups t.parquet --cgroup tea",
-        &["its cgroups: /, /docker/c0ffee, cgroup 78"],
-    );
-    refuse(
-        place,
-        "trace groups t.parquet --file /tea",
-        &["no path '/tea'; its paths: /srv/a b.db"],
-    );
+    let cgroups = ["its cgroups: /, /docker/c0ffee, cgroup 78"];
+    refuse(place, "trace groups t.parquet --cgroup tea", &cgroups);
+    let paths = ["no path '/tea'; its paths: /srv/a b.db"];
+    refuse(place, "trace groups t.parquet --file /tea", &paths);
     // A recovered file has the same, and so has a fold file.
     succeed(place, "trace recover t.parquet -o again.parquet");
     let groups = |file: &str| {
@@ -240,11 +228,11 @@ fn has(file: &Path, text: &str) -> bool {
 }
 
 /// Captures a process that writes a file; returns the directory and the messages of the capture.
-fn captured(more: &[&str]) -> Option<(TestDirectory, String)> {
+fn captured(more: &str) -> Option<(TestDirectory, String)> {
     let device = with_ext4()?;
     let place = TestDirectory::new();
     let mount = mount(&device, &place);
-    let options = [&["--layer", "block,filesystem"], more].concat();
+    let options = format!("--layer block,filesystem {more}");
     let capture = RunningCapture::new(&place, &device, &options)?;
     let to = format!("of={}", mount.0.join("very-private.txt").display());
     let copy = ["if=/dev/zero", &to, "bs=64k", "count=64", "conv=fsync"];
@@ -257,18 +245,16 @@ fn captured(more: &[&str]) -> Option<(TestDirectory, String)> {
 
 #[test]
 fn a_trace_has_no_path_unless_it_was_asked_for() {
-    let Some((scratch, messages)) = captured(&[]) else { return };
+    let Some((scratch, messages)) = captured("") else { return };
     let file = scratch.join("trace.parquet");
     assert!(!has(&file, "very-private") && !has(&file, "steadfast.files"));
     assert!(!messages.contains("Paths:"), "{messages}");
-    let Some((scratch, messages)) = captured(&["--paths", "--cgroups", "--merges"]) else {
-        return;
-    };
+    let Some((scratch, messages)) = captured("--paths --cgroups --merges") else { return };
     assert!(has(&scratch.join("trace.parquet"), "very-private.txt"));
     assert!(messages.contains("can see the stored paths"), "{messages}");
     assert!(messages.contains("Cgroups: ") && messages.contains("Requests: "), "{messages}");
     let by = "trace groups trace.parquet --by file,command,cgroup --layer filesystem --json";
-    let found: Value = succeed_json(&scratch, by);
+    let found = succeed_json(&scratch, by);
     let is_the_copy = |row: &&Value| {
         row["path"].as_str().is_some_and(|path| path.ends_with("/very-private.txt"))
             && row["command"] == "dd"
@@ -302,9 +288,9 @@ fn a_process_that_ended_before_the_capture_looked_has_its_name() {
     let mount = mount(&device, &scratch);
     let file = mount.0.join("data");
     std::fs::write(&file, vec![1; 4 << 20]).unwrap();
-    let layers = ["--layer", "block,filesystem"];
-    let Some(ios) = RunningCapture::new(&every, &device, &layers) else { return };
-    let steps = [&layers[..], &["--totals-every", "1s"]].concat();
+    let layers = "--layer block,filesystem";
+    let Some(ios) = RunningCapture::new(&every, &device, layers) else { return };
+    let steps = format!("{layers} --totals-every 1s");
     let steps = RunningCapture::new(&added, &device, &steps).unwrap();
     ios.signal(libc::SIGSTOP);
     steps.signal(libc::SIGSTOP);
@@ -331,7 +317,7 @@ fn a_process_that_ended_before_the_capture_looked_has_its_name() {
         [(&every, "block"), (&every, "filesystem"), (&added, "block"), (&added, "filesystem")]
     {
         let processes = format!("trace processes trace.parquet --layer {layer} --json");
-        let found: Value = succeed_json(place, &processes);
+        let found = succeed_json(place, &processes);
         let of_engine = array(&found["processes"]).iter().filter(|process| process["pid"] == pid);
         let names_and_reads: Vec<_> = of_engine
             .map(|process| (process["command"].as_str(), process["reads"].as_u64()))

@@ -62,9 +62,8 @@ fn options_that_do_nothing_here_say_so_in_a_line() {
     let here = &TestDirectory::new();
     let line = "tkperf ssd a sim:small --plan -ft -rfb -i sas -m me -s host -g x -d";
     let text = stderr(&run_in(here, line));
-    for part in ["-ft: ", "--yes-destroy SERIAL", "in use is refused", "-rfb: ", "-i: ", "-g: "] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
+    let parts = ["-ft: ", "--yes-destroy SERIAL", "in use is refused", "-rfb: ", "-i: ", "-g: "];
+    assert_contains(&text, &parts);
     assert_eq!(text.lines().filter(|line| line.starts_with('-')).count(), 6, "{text}");
     let quiet = stderr(&run_in(here, &format!("{line} -q")));
     assert!(!quiet.contains("-ft:"), "{quiet}");
@@ -151,13 +150,12 @@ fn a_run_on_a_simulated_drive_has_the_sections_of_a_tkperf_report() {
     assert_captions_are_true(&found.parts[0]);
     assert_captions_are_true(&found.parts[1]);
     let html = std::fs::read_to_string(here.join("drive/report.html")).unwrap();
-    for title in [
+    let titles = [
         "Setup Information", "General Information", "Latency - Steady State Information",
         "LAT 3D Measurement Plot: average", "Throughput Measurement Plot",
         "Measurement Window Summary Table", "Number of outstanding IOs (-iod)",
-    ] {
-        assert!(html.contains(title), "{title}");
-    }
+    ];
+    assert_contains(&html, &titles);
 }
 
 #[test]

@@ -22,10 +22,8 @@ os.close(device)
 
 /// Runs our engine, then starts two of dd and a Python program on a device.
 fn writers(here: &Path, device: &LoopDevice) -> Vec<Child> {
-    let (path, name) = (device.path.as_str(), device.name());
-    let engine = format!(
-        "measure 'RND 4K RW65' --target {path} --demand T2Q4 --ios 10007 --yes-destroy {name} --json"
-    );
+    let engine =
+        format!("measure 'RND 4K RW65' --demand T2Q4 --ios 10007 --json {}", device.confirmed());
     // The engine takes a device that no other process has open.
     let mut engine = spawn_in(here, &engine, Stdio::null(), Stdio::null());
     assert!(engine.wait().unwrap().success());
@@ -33,7 +31,7 @@ fn writers(here: &Path, device: &LoopDevice) -> Vec<Child> {
         let mut command = Command::new(program);
         command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     };
-    let (input, output) = (format!("if={path}"), format!("of={path}"));
+    let (input, output) = (format!("if={}", device.path), format!("of={}", device.path));
     vec![
         spawn("dd", &[&input, "of=/dev/null", "bs=16k", "count=211", "iflag=direct"]),
         spawn(
@@ -43,13 +41,13 @@ fn writers(here: &Path, device: &LoopDevice) -> Vec<Child> {
                 "conv=notrunc",
             ],
         ),
-        spawn("python3", &["-c", WRITER, path]),
+        spawn("python3", &["-c", WRITER, &device.path]),
     ]
 }
 
 /// I/Os, bytes, reads and writes by process number and command.
 fn processes(here: &Path) -> BTreeMap<(u64, String), [u64; 4]> {
-    let found: Value = succeed_json(here, "trace processes trace.parquet --json");
+    let found = succeed_json(here, "trace processes trace.parquet --json");
     let figures = |process: &Value| {
         let number = |name: &str| process[name].as_u64().unwrap_or_default();
         let key = (number("pid"), process["command"].as_str().unwrap_or_default().to_owned());
@@ -62,7 +60,7 @@ fn processes(here: &Path) -> BTreeMap<(u64, String), [u64; 4]> {
 /// RND or SEQ depends on their order.
 fn sizes(here: &Path, pid: u64) -> BTreeMap<(String, u64), u64> {
     let streams = format!("trace streams trace.parquet --pid {pid} --json");
-    let found: Value = succeed_json(here, &streams);
+    let found = succeed_json(here, &streams);
     let mut sizes = BTreeMap::new();
     for stream in array(&found["streams"]) {
         let key = (stream["op"].to_string(), stream["bytes"].as_u64().unwrap());
@@ -77,9 +75,9 @@ fn processes_added_up_in_the_kernel_are_those_of_every_io() {
     let Some(device) = LoopDevice::new(64) else { return };
     let (every, added) = (&TestDirectory::new(), &TestDirectory::new());
     settled_counts(&device);
-    let steps = ["--totals-every", "100ms"];
-    let Some(mut steps) = RunningCapture::new(added, &device, &steps) else { return };
-    let ios = RunningCapture::new(every, &device, &[]).unwrap();
+    let steps = "--totals-every 100ms";
+    let Some(mut steps) = RunningCapture::new(added, &device, steps) else { return };
+    let ios = RunningCapture::new(every, &device, "").unwrap();
     for mut child in writers(every, &device) {
         assert!(child.wait().unwrap().success());
     }
@@ -107,7 +105,7 @@ fn processes_added_up_in_the_kernel_are_those_of_every_io() {
     for by in ["process", "command"] {
         let counts = |here: &Path| -> Vec<(String, Option<u64>)> {
             let groups = format!("trace groups trace.parquet --by {by} --json");
-            let found: Value = succeed_json(here, &groups);
+            let found = succeed_json(here, &groups);
             let count = |group: &Value| (group["command"].to_string(), group["count"].as_u64());
             array(&found["groups"]).iter().map(count).collect()
         };
@@ -126,7 +124,7 @@ fn processes_added_up_in_the_kernel_are_those_of_every_io() {
 
 fn steps_of(here: &Path, width: &str) -> Vec<Value> {
     let steps = format!("trace steps trace.parquet --step {width} --json");
-    let found: Value = succeed_json(here, &steps);
+    let found = succeed_json(here, &steps);
     array(&found["steps"]).clone()
 }
 

@@ -47,15 +47,11 @@ fn write(path: &Path) {
     write_trace(path, conditions, &reads.chain(writes).collect::<Vec<_>>());
 }
 
-fn json(directory: &Path, arguments: &(impl Arguments + ?Sized)) -> serde_json::Value {
-    succeed_json(directory, arguments)
-}
-
 #[test]
 fn streams_of_a_known_trace_are_counted_exactly() {
     let here = &TestDirectory::new();
     write(&here.join("t.parquet"));
-    let found = json(here, "trace streams t.parquet --json");
+    let found = succeed_json(here, "trace streams t.parquet --json");
     let streams = array(&found["streams"]);
     let counts: Vec<(String, u64)> = streams
         .iter()
@@ -70,8 +66,8 @@ fn streams_of_a_known_trace_are_counted_exactly() {
     let text = succeed(here, "trace streams t.parquet --threshold 2%");
     assert!(text.contains("2 of 3 streams, 10,509 of 10,510 I/Os"), "{text}");
     let of_mark = "trace streams t.parquet --event backup --op w --json";
-    assert_eq!(json(here, of_mark)["account"]["kept"], 503);
-    let found = json(here, "trace processes t.parquet --pid writer --json");
+    assert_eq!(succeed_json(here, of_mark)["account"]["kept"], 503);
+    let found = succeed_json(here, "trace processes t.parquet --pid writer --json");
     assert_eq!(found["processes"][0]["writes"], 503);
     assert_eq!(found["filter"], "command writer");
     // A report or a workload of a part says that it is one.
@@ -88,15 +84,15 @@ fn steps_maps_and_hits_add_up() {
     let sum = |values: &serde_json::Value, field: &str| -> u64 {
         array(values).iter().map(|v| v[field].as_u64().unwrap()).sum()
     };
-    let steps = json(here, "trace steps t.parquet --step 1s --json");
+    let steps = succeed_json(here, "trace steps t.parquet --step 1s --json");
     assert_eq!(array(&steps["steps"]).len(), 10);
     assert_eq!(sum(&steps["steps"], "count"), 10_510);
     // One read of 80 us every 999 us.
     let busy = steps["steps"][2]["utilisation"].as_f64().unwrap();
     assert!((busy - 0.08).abs() < 0.001, "{busy}");
-    let map = json(here, "trace map t.parquet --step 5s --json");
+    let map = succeed_json(here, "trace map t.parquet --step 5s --json");
     assert_eq!(array(&map["series"]).len(), 3);
-    let hits = json(here, "trace hits t.parquet --ranges 64 --json");
+    let hits = succeed_json(here, "trace hits t.parquet --ranges 64 --json");
     let hits = &hits["maps"][0]["hits"];
     assert_eq!(sum(hits, "writes"), 503);
     assert_eq!(sum(hits, "reads"), 10_007);
@@ -110,7 +106,7 @@ fn a_workload_is_applied_and_goes_through_a_replay_representation() {
     write(&here.join("t.parquet"));
     let derive = "workload derive t.parquet --threshold 2% -o w.toml --native --step 1s \
                   --replay-representation steps.txt --json";
-    let found = json(here, derive);
+    let found = succeed_json(here, derive);
     let weight = |stream: &serde_json::Value| stream["weight"].as_u64();
     let weights: Vec<_> = array(&found["io_streams"]).iter().map(weight).collect();
     assert_eq!(weights, [Some(10_006), Some(503)]);
@@ -118,19 +114,19 @@ fn a_workload_is_applied_and_goes_through_a_replay_representation() {
     let file = WorkloadFile::read(&text).unwrap();
     let steps_sum: u64 = file.steps.iter().flat_map(|step| &step.ios).map(|(_, ios)| ios).sum();
     assert_eq!((file.steps.len(), steps_sum), (10, 10_509));
-    let again = json(here, &["workload", "derive", "steps.txt", "--json"]);
+    let again = succeed_json(here, "workload derive steps.txt --json");
     assert_eq!(again["workload"]["streams"][0]["count"], 10_006);
     assert_eq!(again["workload"]["total_count"], 10_510);
     std::fs::write(here.join("edited.toml"), text.replace("ios = 503", "ios = 10006")).unwrap();
     let measure = "measure --target sim:small --json --ios";
-    let answer = json(here, &format!("{measure} 10007 --workload edited.toml"));
+    let answer = succeed_json(here, &format!("{measure} 10007 --workload edited.toml"));
     let streams = array(&answer["measurement"]["streams"]);
     let ios: Vec<u64> = streams.iter().map(|s| s["tally"]["ios"].as_u64().unwrap()).collect();
     assert_eq!(ios.iter().sum::<u64>(), 10_007);
     // Half and half now: five standard deviations are 250.
     assert!(ios[0].abs_diff(ios[1]) < 500, "{ios:?}");
     // A Replay representation is applied as the workload file that is derived from it.
-    let answer = json(here, &format!("{measure} 1009 --workload steps.txt"));
+    let answer = succeed_json(here, &format!("{measure} 1009 --workload steps.txt"));
     let streams = array(&answer["step"]["load"]["stimulus"]["streams"]);
     let weights: Vec<_> = streams.iter().map(weight).collect();
     assert_eq!(weights, [Some(10_006), Some(503)]);
@@ -151,7 +147,7 @@ fn a_report_is_written_and_a_killed_trace_recovered() {
     std::fs::write(here.join("killed.parquet"), &whole[..whole.len() - 9]).unwrap();
     let text = succeed(here, "trace recover killed.parquet -o whole.parquet");
     assert!(text.contains("10,510 I/Os"), "{text}");
-    let found = json(here, &["trace", "streams", "whole.parquet", "--json"]);
+    let found = succeed_json(here, "trace streams whole.parquet --json");
     assert_eq!(found["total"]["count"], 10_510);
 }
 
@@ -181,19 +177,19 @@ fn other_tools_traces_are_imported() {
     assert!(packed.unwrap().success());
     for name in ["log", "log.gz"] {
         let output = format!("{name}.parquet");
-        let answer = json(here, &["trace", "import", name, "-o", &output, "--json"]);
+        let answer = succeed_json(here, &format!("trace import {name} -o {output} --json"));
         assert_eq!(
             (answer["events"].as_u64(), answer["passed_over"].as_u64()),
             (Some(503), Some(3))
         );
-        let table = json(here, &["trace", "streams", &output, "--json"]);
+        let table = succeed_json(here, &format!("trace streams {output} --json"));
         assert_eq!(table["streams"][0]["stream"], "SEQ 4K R");
         assert_eq!(table["streams"][0]["count"], 502);
     }
     std::fs::write(here.join("t.csv"), "op;at;lba;n\nW;1.5;8;512\nR;2.5;16;4096\n").unwrap();
     let plan = "time=2:ms,op=1,offset=3:sectors,bytes=4,separator=semicolon";
     let import = ["trace", "import", "t.csv", "--csv", plan, "-o", "c.parquet", "--json"];
-    assert_eq!(json(here, &import)["events"], 2);
+    assert_eq!(succeed_json(here, &import)["events"], 2);
     refuse(here, "trace import t.csv -o d.parquet", &["--input-format", "--csv"]);
     refuse(here, "trace import log -o c.parquet", &["c.parquet", "exists"]);
     std::fs::write(here.join("bad"), iolog.replace("77 sdb read", "77 sdb raed")).unwrap();
@@ -236,7 +232,7 @@ fn compressed_traces_are_imported() {
         let packed = [packer(first), packer(second)].concat();
         std::fs::write(here.join("packed"), &packed).unwrap();
         let output = format!("t{number}.parquet");
-        let answer = json(here, &["trace", "import", "packed", "-o", &output, "--json"]);
+        let answer = succeed_json(here, &format!("trace import packed -o {output} --json"));
         assert_eq!(
             (answer["events"].as_u64(), &answer["source"]),
             (Some(10_007), &"MSR Cambridge CSV".into())
@@ -268,7 +264,7 @@ fn a_cut_blktrace_is_imported_as_incomplete() {
     let output = run_ending(here, "trace import sda.blktrace.0 -o t.parquet", &[1]);
     let text = stdout(&output);
     assert!(text.contains("at byte 96: 2 records were read"), "{text}");
-    assert_eq!(json(here, &["trace", "streams", "t.parquet", "--json"])["streams"][0]["count"], 1);
+    assert_eq!(succeed_json(here, "trace streams t.parquet --json")["streams"][0]["count"], 1);
 }
 
 /// A table of another program is read by the names of its columns.
@@ -287,11 +283,11 @@ fn a_mapping_file_names_the_columns() {
     for (file, ios) in [("t", 1_009), ("t.csv", 3)] {
         let output = format!("{file}.out");
         let import = ["trace", "import", file, "--columns", "map.toml", "-o", &output, "--json"];
-        assert_eq!(json(here, &import)["events"], ios);
+        assert_eq!(succeed_json(here, &import)["events"], ios);
     }
-    let streams = json(here, &["trace", "streams", "t.out", "--json"]);
+    let streams = succeed_json(here, "trace streams t.out --json");
     assert_eq!(streams["streams"][0]["stream"], "SEQ 0.5K W");
-    refuse(here, &["trace", "import", "t", "-o", "u"], &["Parquet", "--columns FILE"]);
+    refuse(here, "trace import t -o u", &["Parquet", "--columns FILE"]);
     std::fs::write(here.join("map.toml"), map.replace("\"n\"", "\"size\"")).unwrap();
     let import = ["trace", "import", "t.csv", "--columns", "map.toml", "-o", "u"];
     refuse(here, &import, &["line 1", "no column 'size'; the columns are: n, at"]);
@@ -328,24 +324,21 @@ fn the_files_of_a_rotated_capture_are_read_as_one() {
     write_part(&here.join("t.3.parquet"), 1_000, 707, 11);
     write_part(&here.join("other.parquet"), 2_000, 0, 5);
     // In whatever order a shell names them. One run from the first I/O to the last.
-    let files = ["t.2.parquet", "t.3.parquet", "t.parquet"];
-    let of = |command: &str, more: &[&str]| {
-        json(here, &[&["trace", command], &files[..], more, &["--json"]].concat())
-    };
-    let streams = of("streams", &[]);
+    let files = "t.2.parquet t.3.parquet t.parquet";
+    let of = |question: &str| succeed_json(here, &format!("trace {question} {files} --json"));
+    let streams = of("streams");
     assert_eq!(streams["total"]["count"], 718);
     assert_eq!(streams["streams"][0]["count"], 717, "{streams}");
     assert_eq!(streams["conditions"]["lasted_ns"], 718_000_000);
-    let steps = of("steps", &["--step", "500ms", "--from", "300ms", "--to", "600ms"]);
+    let steps = of("steps --step 500ms --from 300ms --to 600ms");
     let counts: Vec<_> = array(&steps["steps"]).iter().map(|s| &s["count"]).collect();
     assert_eq!(counts, [200, 100]);
-    assert_eq!(of("compare", &[])["sides"].as_array().unwrap().len(), 1);
-    let derived = ["workload", "derive", "t.parquet", "t.2.parquet", "--json"];
-    assert_eq!(json(here, &derived)["workload"]["total_count"], 707);
-    let twice = ["trace", "streams", "t.parquet", "t.parquet"];
-    refuse(here, &twice, &["t.parquet", "named twice"]);
+    assert_eq!(array(&of("compare")["sides"]).len(), 1);
+    let derived = succeed_json(here, "workload derive t.parquet t.2.parquet --json");
+    assert_eq!(derived["workload"]["total_count"], 707);
+    refuse(here, "trace streams t.parquet t.parquet", &["t.parquet", "named twice"]);
     // Another capture stands beside it.
-    let mixed = json(here, &["trace", "streams", "t.parquet", "other.parquet", "--json"]);
+    let mixed = succeed_json(here, "trace streams t.parquet other.parquet --json");
     assert_eq!(mixed["total"]["count"], 312);
 }
 
@@ -356,27 +349,26 @@ fn two_files_of_one_beginning_are_compared_and_one_file_under_two_names_is_not()
     let here = &TestDirectory::new();
     write_part(&here.join("a.parquet"), 1_000, 0, 307);
     write_part(&here.join("b.parquet"), 1_000, 0, 401);
-    let by_op = ["--by", "op", "--align", "start", "--json"];
-    let found = json(here, &[&["trace", "compare", "a.parquet", "b.parquet"], &by_op[..]].concat());
+    let by_op = "--by op --align start --json";
+    let found = succeed_json(here, &format!("trace compare a.parquet b.parquet {by_op}"));
     let counts = (&found["total"]["a"]["count"], &found["total"]["b"]["count"]);
     assert_eq!(counts, (&307.into(), &401.into()));
-    let beside = ["trace", "compare", "a.parquet", "b.parquet", "--json"];
-    assert_eq!(json(here, &beside)["sides"].as_array().unwrap().len(), 2);
+    let beside = succeed_json(here, "trace compare a.parquet b.parquet --json");
+    assert_eq!(array(&beside["sides"]).len(), 2);
     // Added up, they would count the same time of the same device twice.
     refuse(here, "trace streams a.parquet b.parquet", &["same part", "name one"]);
     std::fs::hard_link(here.join("a.parquet"), here.join("hard.parquet")).unwrap();
     std::os::unix::fs::symlink("a.parquet", here.join("soft.parquet")).unwrap();
     for other in ["a.parquet", "./a.parquet", "hard.parquet", "soft.parquet"] {
-        let twice = ["trace", "compare", "a.parquet", other];
-        refuse(here, &twice, &["a.parquet", "named twice"]);
-        refuse(here, &[&twice[..], &by_op].concat(), &["a.parquet", "named twice"]);
-        let after = ["trace", "compare", "a.parquet", "--after", other];
-        refuse(here, &[&after[..], &by_op].concat(), &["a.parquet", "named twice"]);
+        for twice in [other, &format!("{other} {by_op}"), &format!("--after {other} {by_op}")] {
+            let compare = format!("trace compare a.parquet {twice}");
+            refuse(here, &compare, &["a.parquet", "named twice"]);
+        }
     }
     // The files of a rotated capture are still one side.
     write_part(&here.join("a.2.parquet"), 1_000, 307, 100);
-    let rotated = ["trace", "compare", "a.parquet", "b.parquet", "a.2.parquet"];
-    let found = json(here, &[&rotated, &by_op[..]].concat());
+    let found =
+        succeed_json(here, &format!("trace compare a.parquet b.parquet a.2.parquet {by_op}"));
     let counts = (&found["total"]["a"]["count"], &found["total"]["b"]["count"]);
     assert_eq!(counts, (&407.into(), &401.into()));
 }
@@ -388,8 +380,8 @@ fn captures_stand_on_one_axis_whichever_is_named_first() {
     let second = 1_000_000_000;
     write_part(&here.join("early.parquet"), 100 * second, 0, 2_500);
     write_part(&here.join("late.parquet"), 101 * second, 0, 2_000);
-    let arguments = ["trace", "compare", "late.parquet", "early.parquet", "--step", "1s", "--json"];
-    let found = json(here, &arguments);
+    let compare = "trace compare late.parquet early.parquet --step 1s";
+    let found = succeed_json(here, &format!("{compare} --json"));
     let steps = |side: usize| -> Vec<(u64, u64)> {
         let steps = array(&found["sides"][side]["steps"]);
         let of = |step: &serde_json::Value, name: &str| step[name].as_u64().unwrap();
@@ -397,7 +389,7 @@ fn captures_stand_on_one_axis_whichever_is_named_first() {
     };
     assert_eq!(steps(0), [(1, 1_000), (2, 1_000)]);
     assert_eq!(steps(1), [(0, 1_000), (1, 1_000), (2, 500)]);
-    let text = succeed(here, &arguments[..6]);
+    let text = succeed(here, compare);
     let is_step = |line: &&str| line.trim_start().starts_with(['0', '1', '2']);
     assert_eq!(text.lines().filter(is_step).count(), 3);
 }
@@ -410,7 +402,7 @@ fn what_a_log_does_not_tell_stays_unknown() {
         (0..31).map(|n| format!("{} f read {} 4096\n", n * 50_000, n << 20)).collect();
     std::fs::write(here.join("io.log"), format!("fio version 3 iolog\n{log}")).unwrap();
     succeed(here, "trace import io.log -o t.parquet");
-    let found = json(here, &["trace", "steps", "t.parquet", "--step", "1s", "--json"]);
+    let found = succeed_json(here, "trace steps t.parquet --step 1s --json");
     let steps = array(&found["steps"]);
     assert_eq!((steps[0]["count"].as_u64(), steps[1]["count"].as_u64()), (Some(20), Some(11)));
     for name in ["utilisation", "response_mean_ns", "qd_mean"] {
@@ -441,25 +433,24 @@ fn two_layers_are_not_added_up_unasked() {
         ..IoEvent::default()
     };
     write_trace(here.join("t.parquet"), conditions, &(0..303).map(io).collect::<Vec<_>>());
-    for (layer, ios) in [("", 101), ("block", 101), ("filesystem", 202), ("both", 303)] {
-        let more = ["--layer", layer];
-        let more: &[&str] = if layer.is_empty() { &[] } else { &more };
-        let streams = [&["trace", "streams", "t.parquet", "--json"], more].concat();
-        assert_eq!(json(here, &streams)["total"]["count"], ios, "{layer}");
-        let report = ["trace", "report", "t.parquet", "--format", "json", "-o", "r", "--force"];
-        succeed(here, &[&report[..], more].concat());
+    for (layer, ios) in
+        [("", 101), ("--layer block", 101), ("--layer filesystem", 202), ("--layer both", 303)]
+    {
+        let streams = succeed_json(here, &format!("trace streams t.parquet --json {layer}"));
+        assert_eq!(streams["total"]["count"], ios, "{layer}");
+        succeed(here, &format!("trace report t.parquet --format json -o r --force {layer}"));
         let findings: serde_json::Value = read_json(here.join("r/findings.json"));
         let headline = findings["headline"].as_str().unwrap();
         let is_of_both = headline.contains("both layers counted together");
-        assert_eq!(is_of_both, layer == "both", "{headline}");
+        assert_eq!(is_of_both, layer == "--layer both", "{headline}");
         // Both stand beside each other in any case.
         let sides = array(&findings["chapters"]).last().unwrap()["exhibits"].to_string();
         assert!(sides.contains("sda, block") && sides.contains("sda, filesystem"), "{layer}");
     }
-    let compare = json(here, &["trace", "compare", "t.parquet", "--json"]);
+    let compare = succeed_json(here, "trace compare t.parquet --json");
     assert_eq!(array(&compare["sides"]).len(), 2);
-    let derive = ["workload", "derive", "t.parquet", "--json", "--threshold", "0%"];
-    assert_eq!(json(here, &derive)["workload"]["total_count"], 101);
+    let derived = succeed_json(here, "workload derive t.parquet --json --threshold 0%");
+    assert_eq!(derived["workload"]["total_count"], 101);
 }
 
 /// Ten completions were missed, and the source counted each as outstanding from
@@ -484,20 +475,16 @@ fn missed_completions_are_reported_and_do_not_count_as_outstanding() {
         ..IoEvent::default()
     };
     write_trace(here.join("t.parquet"), conditions, &(0..10_000).map(io).collect::<Vec<_>>());
-    let streams = json(here, &["trace", "streams", "t.parquet", "--json"]);
+    let streams = succeed_json(here, "trace streams t.parquet --json");
     assert_eq!(streams["total"]["qd_max"], 4);
     let mean = streams["total"]["qd_mean"].as_f64().unwrap();
     assert!((3.99..=4.0).contains(&mean), "{mean}");
     assert_eq!(streams["account"]["depths_counted"], 9_990);
     assert_eq!(streams["conditions"]["in_part"]["unended"], 10);
     let text = succeed(here, "trace report t.parquet --format text -o r");
-    for part in ["Completion not seen", "Issued before the capture", "of 10 I/Os"] {
-        assert!(text.contains(part), "{part} in {text}");
-    }
+    assert_contains(&text, &["Completion not seen", "Issued before the capture", "of 10 I/Os"]);
     let messages = stderr(&run_in(here, "trace streams t.parquet"));
-    for part in ["13 incomplete", "10 without a response time"] {
-        assert!(messages.contains(part), "{messages}");
-    }
+    assert_contains(&messages, &["13 incomplete", "10 without a response time"]);
 }
 
 /// fio logs a completion by the millisecond, from which the number of outstanding I/Os is unknown.
@@ -510,12 +497,12 @@ fn a_latency_log_of_rounded_times_tells_no_queue_depth() {
     std::fs::write(here.join("lat.log"), log).unwrap();
     let import = "trace import lat.log --input-format fio-latency-log -o t.parquet";
     succeed(here, import);
-    let streams = json(here, &["trace", "streams", "t.parquet", "--json"]);
+    let streams = succeed_json(here, "trace streams t.parquet --json");
     let total = &streams["total"];
     assert!(total["qd_mean"].is_null() && total["qd_max"].is_null(), "{total}");
     assert_eq!(total["response"]["mean_ns"], 100_000);
     assert_eq!(streams["conditions"]["rounded_times"], true);
-    let steps = json(here, &["trace", "steps", "t.parquet", "--json"]);
+    let steps = succeed_json(here, "trace steps t.parquet --json");
     let steps = array(&steps["steps"]);
     assert!(steps.iter().all(|step| step["qd_mean"].is_null() && step["utilisation"].is_null()));
     let text = succeed(here, "trace report t.parquet --format text -o r");
@@ -532,9 +519,10 @@ fn no_io_of_many_devices_is_left_out_of_the_steps() {
         .map(|(ms, volume)| format!("{ms}.000,R,{},4096,500,{volume}\n", ms * 8192))
         .collect();
     std::fs::write(here.join("a.csv"), lines).unwrap();
-    let columns = "time=1:ms,op=2,offset=3,bytes=4,response=5:us,device=6";
-    succeed(here, &["trace", "import", "a.csv", "--csv", columns, "-o", "t.parquet"]);
-    let found = json(here, "trace steps t.parquet --step 500ms --json");
+    let import = "trace import a.csv -o t.parquet \
+                  --csv time=1:ms,op=2,offset=3,bytes=4,response=5:us,device=6";
+    succeed(here, import);
+    let found = succeed_json(here, "trace steps t.parquet --step 500ms --json");
     let steps = array(&found["steps"]);
     let counts: Vec<_> = steps.iter().map(|step| step["count"].as_u64().unwrap()).collect();
     assert_eq!(counts, [20_000, 20_000]);
@@ -566,27 +554,25 @@ fn damage_is_said_in_every_output_and_is_no_success() {
     write_part(&here.join("t.parquet"), 1_000, 0, 307);
     write_part(&here.join("t.2.parquet"), 1_000, 307, 400);
     damage(&here.join("t.2.parquet"));
-    let files = ["t.parquet", "t.2.parquet"];
-    let output = run_ending(here, &[&["trace", "streams"], &files[..]].concat(), &[1]);
+    let files = "t.parquet t.2.parquet";
+    let output = run_ending(here, &format!("trace streams {files}"), &[1]);
     assert!(stdout(&output).contains("307 of 307 I/Os"), "{}", stdout(&output));
     let place = "file 2, row group 1";
     assert!(stderr(&output).contains(place) && stderr(&output).contains("400 I/Os"));
     for command in ["streams", "steps", "map", "processes", "hits", "compare"] {
-        let output = run_in(here, &[&["trace", command, "--json"], &files[..]].concat());
-        assert_eq!(code(&output), 1, "{command}");
+        let output = run_ending(here, &format!("trace {command} --json {files}"), &[1]);
         let found: serde_json::Value = parse_json(&output);
         assert_eq!(found["integrity"]["damaged"][0]["ios"], 400, "{command}: {found}");
     }
-    let report = ["trace", "report", "-o", "r", "--format", "text,json"];
-    let output = run_in(here, &[&report[..], &files].concat());
-    assert!(code(&output) == 1 && stdout(&output).contains(place), "{}", stdout(&output));
+    let output = run_ending(here, &format!("trace report {files} -o r --format text,json"), &[1]);
+    assert!(stdout(&output).contains(place), "{}", stdout(&output));
     assert!(std::fs::read_to_string(here.join("r/findings.json")).unwrap().contains(place));
-    let output = run_in(here, &[&["workload", "derive"], &files[..]].concat());
-    assert!(code(&output) == 1 && stdout(&output).contains(place), "{}", stdout(&output));
-    succeed(here, &[&["trace", "streams", "--accept-damage"], &files[..]].concat());
+    let output = run_ending(here, &format!("workload derive {files}"), &[1]);
+    assert!(stdout(&output).contains(place), "{}", stdout(&output));
+    succeed(here, &format!("trace streams --accept-damage {files}"));
     // What is recovered says it for ever, and is a success.
-    succeed(here, &[&["trace", "recover", "-o", "whole.parquet"], &files[..]].concat());
-    let found = json(here, &["trace", "streams", "whole.parquet", "--json"]);
+    succeed(here, &format!("trace recover -o whole.parquet {files}"));
+    let found = succeed_json(here, "trace streams whole.parquet --json");
     assert_eq!(found["total"]["count"], 307);
     assert_eq!(found["integrity"]["checksums"], true);
     assert!(found["conditions"]["remarks"][0].as_str().unwrap().contains(place), "{found}");
@@ -645,11 +631,11 @@ fn a_trace_that_spans_centuries_fits_a_report() {
     let conditions = CaptureConditions::default();
     write_trace(here.join("t.parquet"), conditions, &[event(0), event(year), event(530 * year)]);
     succeed(here, "trace report t.parquet -o r --format html,csv,json");
-    let steps = json(here, &["trace", "steps", "t.parquet", "--json"]);
+    let steps = succeed_json(here, "trace steps t.parquet --json");
     assert!(array(&steps["steps"]).len() < 300);
     assert_eq!(steps["step_ns"].as_u64().unwrap() % 3_600_000_000_000, 0);
     for command in ["map", "hits", "compare"] {
-        json(here, &["trace", command, "t.parquet", "--json"]);
+        succeed_json(here, &format!("trace {command} t.parquet --json"));
     }
     // Steps too narrow for a picture of all are shown in windows.
     succeed(here, "trace report t.parquet -o q --step 1h --format json");
@@ -675,14 +661,13 @@ fn hits_are_of_the_devices_and_steps_that_were_asked_for() {
         })
         .collect();
     write_trace(here.join("t.parquet"), conditions, &events);
-    let hits =
-        |more: &[&str]| json(here, &[&["trace", "hits", "t.parquet", "--json"], more].concat());
-    let all = hits(&["--step", "10s", "--ranges", "1"]);
+    let all = succeed_json(here, "trace hits t.parquet --json --step 10s --ranges 1");
     assert_eq!((&all["step_ns"], array(&all["maps"]).len()), (&10_000_000_000u64.into(), 20));
     let begins = array(&all["maps"][0]["hits"]).iter().map(|hit| hit["begin_ns"].as_u64().unwrap());
     assert!(begins.eq((0..7).map(|n| n * 10_000_000_000)));
     // The end of the selection stands for a device size that is unknown.
-    let found = hits(&["--device", "sd19", "--device", "sd3", "--ranges", "4"]);
+    let found =
+        succeed_json(here, "trace hits t.parquet --json --device sd19 --device sd3 --ranges 4");
     let maps = array(&found["maps"]);
     assert_eq!((&maps[0]["device"], &maps[1]["device"]), (&"sd3".into(), &"sd19".into()));
     assert_eq!(maps[0]["range_bytes"], 1u64 << 20);
@@ -698,10 +683,10 @@ fn an_import_without_an_io_is_refused() {
     std::io::Write::write_all(&mut gzip, &[b'\n'; 1 << 20]).unwrap();
     gzip.finish().unwrap();
     std::fs::write(here.join("header.csv"), "time,op,offset,bytes\n").unwrap();
-    let csv = "time=1:s,op=2,offset=3,bytes=4";
     let cases = [("blank.csv.gz", "1048576 blank lines"), ("header.csv", "no I/O among its 1")];
     for (file, what) in cases {
-        refuse(here, &["trace", "import", file, "--csv", csv, "-o", "t.parquet"], &[file, what]);
+        let import = "trace import -o t.parquet --csv time=1:s,op=2,offset=3,bytes=4";
+        refuse(here, &format!("{import} {file}"), &[file, what]);
         assert!(!here.join("t.parquet").exists());
     }
 }

@@ -29,11 +29,10 @@ fn changes_are_as_python_finds_them_the_largest_first() {
     for asked in ASKED {
         let [by, align, rank, layer] = asked.split(':').collect::<Vec<_>>().try_into().unwrap();
         let layer = if layer == "0" { "block" } else { "filesystem" };
-        let mut words = vec!["compare", "a.parquet", "b.parquet", "--by", by];
-        words.extend(["--rank", rank, "--layer", layer]);
         // The clock is the default where captures overlap.
-        words.extend(if align == "clock" { vec![] } else { vec!["--align", align] });
-        let found = answer(place, &words);
+        let alignment = if align == "clock" { "" } else { "--align start" };
+        let compare = format!("compare a.parquet b.parquet --by {by} --rank {rank}");
+        let found = answer(place, &format!("{compare} --layer {layer} {alignment}"));
         assert_eq!(found["align"], align);
         let names = |rows: &serde_json::Value| -> Vec<String> {
             let rows = array(&rows["deltas"]).iter();

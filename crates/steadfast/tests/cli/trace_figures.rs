@@ -39,8 +39,8 @@ fn drives(conditions: &CaptureConditions) -> Value {
     conditions.devices.iter().enumerate().map(row).collect()
 }
 
-fn found(place: &Path, words: &[&str]) -> Value {
-    answer(place, &[words, &["t.parquet"]].concat())
+fn found(place: &Path, question: &str) -> Value {
+    answer(place, &format!("{question} t.parquet"))
 }
 
 /// Returns rows by the value of one field.
@@ -73,7 +73,7 @@ fn names(rows: &Value) -> Vec<&str> {
 }
 
 /// A part of the time that cuts two steps of 10 minutes: `CUT` of `figures.py`.
-const PART: [&str; 4] = ["--from", "65min", "--to", "5100000000007ns"];
+const PART: &str = "--from 65min --to 5100000000007ns";
 
 /// Writes each of the two captures to a directory and calls `check` with it and what was counted.
 fn for_each_capture(check: impl Fn(&Path, &Value)) {
@@ -87,21 +87,21 @@ fn for_each_capture(check: impl Fn(&Path, &Value)) {
 #[test]
 fn streams_kinds_and_processes_are_as_python_counts_them() {
     for_each_capture(|place, counted| {
-        let streams = found(place, &["streams"]);
+        let streams = found(place, "streams");
         assert_same_rows(&streams["streams"], "stream", &counted["streams"], "streams");
         assert_same(&streams["total"], &counted["all"], "all streams");
         descending(&streams["streams"], "count");
-        let narrow = &found(place, &["streams", "--window", "3"])["streams"];
+        let narrow = &found(place, "streams --window 3")["streams"];
         assert_same_rows(narrow, "stream", &counted["streams_of_a_narrow_window"], "window of 3");
-        let by_bytes = found(place, &["streams", "--shares", "bytes", "--threshold", "1.5%"]);
+        let by_bytes = found(place, "streams --shares bytes --threshold 1.5%");
         descending(&by_bytes["streams"], "amount");
         assert_eq!(json!(names(&by_bytes["streams"])), counted["streams_by_bytes"]);
         for by in ["stream", "process"] {
-            let kinds = found(place, &["groups", "--by", by, "--show", "kinds"]);
+            let kinds = found(place, &format!("groups --by {by} --show kinds"));
             assert_same_rows(&kinds["groups"], by, &counted[format!("kinds_by_{by}")], by);
             descending(&kinds["groups"], "count");
         }
-        let processes = &found(place, &["processes"])["processes"];
+        let processes = &found(place, "processes")["processes"];
         assert_same_rows(processes, "process", &counted["processes"], "processes");
     });
 }
@@ -109,14 +109,12 @@ fn streams_kinds_and_processes_are_as_python_counts_them() {
 #[test]
 fn applied_workloads_and_their_steps_are_as_python_counts_them() {
     for_each_capture(|place, counted| {
-        let derive = ["workload", "derive", "t.parquet"];
-        let derived: Value = succeed_json(place, &[&derive[..], &["--json"]].concat());
+        let derived = succeed_json(place, "workload derive t.parquet --json");
         let streams = &derived["workload"]["streams"];
         assert_same_rows(streams, "stream", &counted["applied"], "cumulative workload");
-        let parts: [(&str, &[&str]); 2] = [("played", &[]), ("played_of_a_part", &PART)];
-        for (name, words) in parts {
-            let native = ["--native", "--step", "10min", "-o", name];
-            succeed(place, &[&derive[..], &native, words].concat());
+        for (name, part) in [("played", ""), ("played_of_a_part", PART)] {
+            let derive = "workload derive t.parquet --native --step 10min";
+            succeed(place, &format!("{derive} -o {name} {part}"));
             let read = "import json, sys, tomllib
 print(json.dumps(tomllib.load(open(sys.argv[1], 'rb'))))";
             let Some(output) = python(&["tomllib"], &["-c", read, name], place) else { return };
@@ -129,19 +127,18 @@ print(json.dumps(tomllib.load(open(sys.argv[1], 'rb'))))";
 #[test]
 fn steps_maps_and_percentiles_of_shapes_are_as_python_counts_them() {
     for_each_capture(|place, counted| {
-        let narrowed: [(&str, &[&str]); 4] = [
-            ("steps", &[]),
-            ("steps_of_a_part", &PART),
-            ("steps_of_files", &["--layer", "filesystem"]),
-            ("steps_of_reads", &["--op", "read"]),
-        ];
-        for (name, words) in narrowed {
-            let steps = found(place, &[&["steps", "--step", "10min"], words].concat());
+        for (name, filter) in [
+            ("steps", ""),
+            ("steps_of_a_part", PART),
+            ("steps_of_files", "--layer filesystem"),
+            ("steps_of_reads", "--op read"),
+        ] {
+            let steps = found(place, &format!("steps --step 10min {filter}"));
             assert_same_rows(&steps["steps"], "begin_ns", &counted[name], name);
         }
-        let map = found(place, &["map", "--step", "10min", "--threshold", "3%"]);
+        let map = found(place, "map --step 10min --threshold 3%");
         same_map(&map, &counted["map"]);
-        let shape = found(place, &["shape", "--threshold", "0%", "--step", "10min"]);
+        let shape = found(place, "shape --threshold 0% --step 10min");
         for row in array(&shape["streams"]) {
             let name = row["stream"].as_str().unwrap();
             assert_same(&row["gaps"], &counted["shape"]["gaps"][name], name);
@@ -173,7 +170,7 @@ fn devices_side_by_side_are_as_python_counts_them() {
             wanted.insert(format!("{name}: {side}"), later.collect());
         }
     }
-    let found = answer(place, &["compare", "a.parquet", "b.parquet", "--step", "10min"]);
+    let found = answer(place, "compare a.parquet b.parquet --step 10min");
     let found = array(&found["sides"]);
     assert_eq!(found.len(), wanted.len());
     for side in found {
@@ -210,8 +207,8 @@ fn same_map(map: &Value, counted: &Value) {
 #[test]
 fn drives_are_as_python_counts_them() {
     for_each_capture(|place, counted| {
-        assert_same(&found(place, &["drives"])["drives"], &counted["drives"], "drives");
-        let both = found(place, &["drives", "--layer", "both"]);
+        assert_same(&found(place, "drives")["drives"], &counted["drives"], "drives");
+        let both = found(place, "drives --layer both");
         assert_same(&both["drives"], &counted["drives_of_both"], "drives of both layers");
     });
 }
@@ -255,9 +252,9 @@ fn working_sets_and_quality_are_as_python_counts_them() {
             near(&rows, &counted["sketched"], 3.0 * 0.81);
             near(&rows, &counted["exact"], 0.0);
         }
-        let hits = found(place, &["hits", "--ranges", "64"]);
+        let hits = found(place, "hits --ranges 64");
         assert_same_rows(&hits["maps"], "device", &counted["outside"], "outside of all ranges");
-        let doctor = found(place, &["doctor", "--layer", "both"]);
+        let doctor = found(place, "doctor --layer both");
         assert_same(&doctor["quality"], &counted["quality"], "quality");
     });
 }
@@ -267,7 +264,7 @@ fn working_sets_and_quality_are_as_python_counts_them() {
 fn the_day_is_as_python_counts_it() {
     for_each_capture(|place, counted| {
         for (name, step) in [("hours", "1h"), ("quarters", "15min")] {
-            let day = found(place, &["profile", "--step", step]);
+            let day = found(place, &format!("profile --step {step}"));
             assert_same(&day["intervals"], &counted[name], name);
         }
     });

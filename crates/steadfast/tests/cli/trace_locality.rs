@@ -22,11 +22,9 @@ fn curves_reuse_and_overwrites_are_those_of_exact_stack_distances() {
         let slowed = |io: IoEvent| IoEvent { issued_ns: io.issued_ns * slower, ..io };
         let ios = ios(which).into_iter().map(slowed).collect();
         write(&place.join("t.parquet"), CaptureConditions { lasted_ns, ..conditions(which) }, ios);
-        let asked: [(&str, &[&str]); 3] =
-            [("0,1", &[]), ("0", &["--op", "read"]), ("1", &["--op", "write"])];
-        for (ops, words) in asked {
+        for (ops, filter) in [("0,1", ""), ("0", "--op read"), ("1", "--op write")] {
             let Some(counted) = counted(place, SCRIPT, &["t.parquet", "4096", ops]) else { return };
-            let found = answer(place, &[&["locality", "t.parquet"], words].concat());
+            let found = answer(place, &format!("locality t.parquet {filter}"));
             let devices = array(&found["devices"]);
             assert!(devices.iter().all(|one| array(&one["curve"]).len() > 15));
             assert_same(&found["devices"], &counted, ops);
@@ -56,7 +54,7 @@ fn a_curve_of_a_sample_is_within_its_stated_error_of_exact_stack_distances() {
     let place = &TestDirectory::new();
     write(&place.join("t.parquet"), conditions(CaptureChoice::First), extents());
     let Some(counted) = counted(place, SCRIPT, &["t.parquet", "8388608", "0,1"]) else { return };
-    let (found, counted) = (answer(place, &["locality", "t.parquet"]), &counted[0]);
+    let (found, counted) = (answer(place, "locality t.parquet"), &counted[0]);
     let device = &found["devices"][0];
     let share = device["followed_share"].as_f64().unwrap();
     assert!(share < 0.9 && share > 0.1, "{share}");

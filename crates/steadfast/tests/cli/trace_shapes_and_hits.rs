@@ -2,7 +2,7 @@
 //! file by the rules of docs/trace.md: DuckDB reads it, Python counts (`rules.py`, `oracle.py`).
 //! Counts are equal; quotients are equal to the last bits.
 
-use super::fixtures::{TestDirectory, array, python, succeed, succeed_json};
+use super::fixtures::{TestDirectory, array, assert_contains, python, succeed, succeed_json};
 use super::synthetic_captures::{self, SECOND, sized_device};
 use serde_json::Value;
 use std::path::Path;
@@ -85,8 +85,8 @@ fn counted(place: &Path) -> Option<Value> {
     Some(counted)
 }
 
-fn json(place: &Path, words: &[&str]) -> Value {
-    succeed_json(place, &[&["trace"], words, &["t.parquet", "--json"]].concat())
+fn json(place: &Path, question: &str) -> Value {
+    succeed_json(place, &format!("trace {question} t.parquet --json"))
 }
 
 fn assert_close(one: &Value, other: &Value, what: &str) {
@@ -101,7 +101,7 @@ fn the_shape_of_a_load_is_as_duckdb_counts_it() {
     let place = &TestDirectory::new();
     let Some(counted) = counted(place) else { return };
     let counted = &counted["shape"];
-    let shape = json(place, &["shape", "--threshold", "0%", "--step", "10min"]);
+    let shape = json(place, "shape --threshold 0% --step 10min");
     let streams = array(&shape["streams"]);
     assert!(streams.len() > 15);
     for row in streams {
@@ -135,9 +135,7 @@ fn the_shape_of_a_load_is_as_duckdb_counts_it() {
         assert_eq!(step["responses"], *counted["heat"].get(&at).unwrap_or(&none), "{at}");
     }
     let text = succeed(place, "trace shape t.parquet");
-    for head in ["dispersion", "runs of reads", "idle for", "QD 1", "darkest"] {
-        assert!(text.contains(head), "{head}: {text}");
-    }
+    assert_contains(&text, &["dispersion", "runs of reads", "idle for", "QD 1", "darkest"]);
 }
 
 #[test]
@@ -145,9 +143,8 @@ fn hit_maps_and_hot_ranges_are_as_duckdb_counts_them() {
     let place = &TestDirectory::new();
     let Some(counted) = counted(place) else { return };
     let map = |show: &str| {
-        let threshold: &[&str] = if show == "streams" { &["--threshold", "3%"] } else { &[] };
-        let words = ["hits", "--ranges", "50", "--step", "10min", "--show", show];
-        json(place, &[&words[..], threshold].concat())
+        let threshold = if show == "streams" { "--threshold 3%" } else { "" };
+        json(place, &format!("hits --ranges 50 --step 10min --show {show} {threshold}"))
     };
     let [counts, amounts, streams] = ["count", "bytes", "streams"].map(map);
     let names: Vec<&str> =
@@ -175,7 +172,7 @@ fn hit_maps_and_hot_ranges_are_as_duckdb_counts_them() {
         }
         assert_eq!(seen, cells.len(), "{show}");
     }
-    let hot = json(place, &["hot", "--top", "1000"]);
+    let hot = json(place, "hot --top 1000");
     let mut seen = 0;
     for (number, device) in array(&hot["devices"]).iter().enumerate() {
         let hottest = array(&device["hottest"]);
@@ -230,11 +227,11 @@ fn a_trace_that_pyarrow_wrote_again_has_the_same_streams() {
                 p.write_table(t, f'{codec}{version}.parquet', compression=codec, data_page_version=version, \
                     data_page_size=4096, dictionary_pagesize_limit=2048)";
     let Some(_) = python(&["pyarrow"], &["-c", script], place) else { return };
-    let expected = json(place, &["streams"]);
+    let expected = json(place, "streams");
     for codec in ["none", "snappy", "gzip", "zstd", "lz4", "brotli"] {
         for version in ["1.0", "2.0"] {
             let name = format!("{codec}{version}.parquet");
-            let again: Value = succeed_json(place, &["trace", "streams", &name, "--json"]);
+            let again = succeed_json(place, &["trace", "streams", &name, "--json"]);
             assert_eq!(again["streams"], expected["streams"], "{name}");
         }
     }

@@ -7,13 +7,12 @@ use std::os::unix::fs::FileExt;
 use std::process::Stdio;
 
 const SIZE: u64 = 256 << 20;
-const BEGIN: [&str; 8] =
-    ["run", "verify-write", "--target", "f.bin", "--size", "256MiB", "-o", "run"];
+const BEGIN: &str = "run verify-write --target f.bin --size 256MiB -o run";
 
 #[test]
 fn what_was_written_reads_back_and_the_run_is_planned_reported_and_studied_like_any_other() {
     let here = &TestDirectory::new();
-    let text = succeed(here, &BEGIN);
+    let text = succeed(here, BEGIN);
     let plan = succeed(here, "plan verify-write --target f.bin");
     assert!(plan.contains("fill") && plan.contains("read-back"), "{plan}");
     assert!(text.contains("0 miscompares: all 524,288 sectors"), "{text}");
@@ -36,7 +35,7 @@ fn a_drive_that_keeps_no_data_is_refused_before_anything_is_done() {
 /// findings, or `None` if this process was too slow.
 fn run_with_changed_sector() -> Option<(i32, Value)> {
     let here = &TestDirectory::new();
-    let mut child = spawn_in(here, &BEGIN, Stdio::null(), Stdio::inherit());
+    let mut child = spawn_in(here, BEGIN, Stdio::null(), Stdio::inherit());
     let journal = here.join("run/journal.jsonl");
     wait_until("the fill", || {
         assert!(child.try_wait().unwrap().is_none());
@@ -61,6 +60,6 @@ fn a_sector_that_changed_after_it_was_written_ends_the_run_with_3() {
 #[test]
 fn rounds_are_no_part_of_it() {
     let here = &TestDirectory::new();
-    let output = run_ending(here, &[&BEGIN[..], &["--max-rounds", "5"]].concat(), &[2]);
+    let output = run_ending(here, &format!("{BEGIN} --max-rounds 5"), &[2]);
     assert!(stderr(&output).contains("verify-write has no rounds"));
 }

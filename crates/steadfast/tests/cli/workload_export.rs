@@ -36,9 +36,9 @@ const STREAMS: [ExpectedStream; 4] = [
 ];
 
 /// Exports `source` as `format` to `output`; returns the command's answer.
-fn export(here: &Path, source: &str, format: &str, output: &str, more: &[&str]) -> Value {
-    let words = ["workload", "export", source, "--output-format", format, "-o", output, "--json"];
-    succeed_json(here, &[&words[..], more].concat())
+fn export(here: &Path, source: &str, format: &str, output: &str, more: &str) -> Value {
+    let export = format!("workload export {source} --output-format {format} -o {output}");
+    succeed_json(here, &format!("{export} --json {more}"))
 }
 
 /// Runs a command with real-time priority, which only what sleeps between its I/Os may have: jobs
@@ -56,7 +56,7 @@ fn capture_fio(
         return None;
     }
     settled_counts(device);
-    let capture = RunningCapture::new(here, device, &[])?;
+    let capture = RunningCapture::new(here, device, "")?;
     let [program, options @ ..] = launcher else { panic!("no launcher") };
     let words = [options, &["timeout", "600", "fio"], arguments].concat();
     let fio = Command::new(program).args(words).current_dir(here).output().unwrap();
@@ -75,15 +75,15 @@ fn fio_applies_the_streams_of_an_exported_workload() {
     let Some(device) = LoopDevice::new(256) else { return };
     let here = &TestDirectory::new();
     std::fs::write(here.join("w.toml"), WORKLOAD).unwrap();
-    let target = ["--filename", &device.path, "--device-size", "256MiB"];
+    let target = format!("--filename {} --device-size 256MiB", device.path);
     let answer = export(here, "w.toml", "fio", "w.fio", &target);
     assert_eq!(
         (answer["loads"].as_u64(), answer["ios"].as_u64()),
         (Some(1), Some(10_007)),
         "{answer}"
     );
-    let timed = [&target[..], &["--time", "9s"]].concat();
-    assert_eq!(export(here, "w.toml", "fio", "timed.fio", &timed).get("ios"), None);
+    let timed = export(here, "w.toml", "fio", "timed.fio", &format!("{target} --time 9s"));
+    assert_eq!(timed.get("ios"), None);
     let Some(events) = capture_fio(here, &device, &["env"], &["w.fio"]) else { return };
     assert_eq!(events.len(), 10_007);
     for ExpectedStream { order, op, bytes, ios } in STREAMS {
@@ -123,9 +123,9 @@ fn an_exported_job_file_reads_back_as_the_workload() {
     let here = &TestDirectory::new();
     std::fs::write(here.join("w.toml"), WORKLOAD).unwrap();
     // No multiple of any transfer size but the sector.
-    let target = ["--filename", "/dev/sdx", "--device-size", "268439552"];
-    let read_back = |more: &[&str]| {
-        export(here, "w.toml", "fio", "w.fio", &[&target[..], more, &["--force"]].concat());
+    let target = "--filename /dev/sdx --device-size 268439552";
+    let read_back = |more: &str| {
+        export(here, "w.toml", "fio", "w.fio", &format!("{target} --force {more}"));
         let bytes = std::fs::read(here.join("w.fio")).unwrap();
         let file = JobFile::read(&bytes, &mut NoContext).unwrap();
         let sequence = steadfast_exchange::fio::sequence(&file, &TargetFacts::default()).unwrap();
@@ -133,7 +133,7 @@ fn an_exported_job_file_reads_back_as_the_workload() {
         assert!(step.concurrent.is_empty(), "{:?}", step.concurrent);
         step.load.clone()
     };
-    let load = read_back(&[]);
+    let load = read_back("");
     let shares = |load: &SequenceLoad| -> Vec<(String, u64)> {
         load.streams.iter().map(|one| (one.to_string(), u64::from(one.weight))).collect()
     };
@@ -145,13 +145,12 @@ fn an_exported_job_file_reads_back_as_the_workload() {
     assert_eq!((load.demand.to_string().as_str(), load.until.ios), ("T1Q8", Some(10_007)));
     assert_eq!(load.extent.length, Some(Amount::Bytes(Bytes(268_439_552))));
     // Without numbers of I/Os, the shares are those of the weights: 5003 : 3001 : 1501 : 502.
-    let timed = read_back(&["--time", "9s"]);
+    let timed = read_back("--time 9s");
     let weights: Vec<u64> = shares(&timed).into_iter().map(|(_, weight)| weight).collect();
     assert_eq!(weights, [10, 6, 3, 1]);
     assert_eq!(timed.until, SequenceEnd::time(Nanos::from_secs(9)));
     // The command takes the file.
-    let more = ["--filename", "f.bin", "--device-size", "64MiB", "--force"];
-    export(here, "w.toml", "fio", "w.fio", &more);
+    export(here, "w.toml", "fio", "w.fio", "--filename f.bin --device-size 64MiB --force");
     let plan = succeed(here, "fio w.fio --target sim:small --plan");
     assert!(plan.contains("RND 4K R"), "{plan}");
 }
@@ -208,7 +207,7 @@ fn fio_plays_an_exported_iolog() {
     let Some(device) = LoopDevice::new(512) else { return };
     let here = &TestDirectory::new();
     let original = write_sample(&here.join("t.parquet"));
-    let target = ["--filename", device.path.as_str()];
+    let target = format!("--filename {}", device.path);
     let answer = export(here, "t.parquet", "fio-iolog", "t.log", &target);
     assert_eq!(answer["ios"], 1009, "{answer}");
     let next = answer["next"].as_str().unwrap().split(' ').skip(1).collect::<Vec<_>>();
@@ -259,13 +258,14 @@ fn a_capture_of_fio_is_scored_against_the_trace_that_its_job_came_from() {
     let Some(device) = LoopDevice::new(256) else { return };
     let here = &TestDirectory::new();
     write_poisson_trace(&here.join("source.parquet"));
-    let answer = export(here, "source.parquet", "fio", "w.fio", &["--filename", &device.path]);
+    let target = format!("--filename {}", device.path);
+    let answer = export(here, "source.parquet", "fio", "w.fio", &target);
     assert_eq!(answer["ios"], 2003, "{answer}");
     let Some(played) = capture_fio(here, &device, &REAL_TIME, &["w.fio"]) else { return };
     assert_eq!(played.len(), 2003);
     // The capture that capture_fio left, with the few reads of udev after fio.
     let derive = "workload derive source.parquet --report --against trace.parquet --json";
-    let answer: Value = succeed_json(here, derive);
+    let answer = succeed_json(here, derive);
     let mut scores: Vec<(&str, f64)> = Vec::new();
     for aspect in array(&answer["fidelity"]["aspects"]) {
         scores.push((aspect["aspect"].as_str().unwrap(), aspect["score"].as_f64().unwrap_or(-1.0)));
@@ -294,8 +294,7 @@ fn more_than_four_billion_ios_keep_their_number_and_rate() {
             text.push_str(&format!("[[stream]]\nstream = \"{stream}\"\nios = {ios}\n"));
         }
         std::fs::write(here.join("w.toml"), text).unwrap();
-        let more = ["--device-size", "1TB", "--force"];
-        let answer = export(here, "w.toml", "fio", "w.fio", &more);
+        let answer = export(here, "w.toml", "fio", "w.fio", "--device-size 1TB --force");
         let ios = answer["ios"].as_u64().unwrap();
         assert!(ios.abs_diff(all) <= counts.len() as u64, "{ios} of {all}: {answer}");
         let jobs = std::fs::read_to_string(here.join("w.fio")).unwrap();
@@ -338,8 +337,7 @@ fn iometer_and_vdbench_get_the_same_streams() {
     let rounded = WORKLOAD.replace("5003", "500").replace("3001", "300");
     let rounded = rounded.replace("1501", "150").replace("502", "50");
     std::fs::write(here.join("w.toml"), rounded).unwrap();
-    let size = ["--device-size", "1GiB", "--time", "7s"];
-    let answer = export(here, "w.toml", "iometer", "w.icf", &size);
+    let answer = export(here, "w.toml", "iometer", "w.icf", "--device-size 1GiB --time 7s");
     assert_eq!(answer["loads"], 1, "{answer}");
     let config = iometer::read(&std::fs::read(here.join("w.icf")).unwrap()).unwrap();
     let options = PlanOptions {
@@ -358,7 +356,7 @@ fn iometer_and_vdbench_get_the_same_streams() {
     streams.sort();
     assert_eq!(streams, ["RND 4K R 50", "RND 8K W 30", "SEQ 16K R 5", "SEQ 64K W 15"]);
     assert_eq!(step.load.demand.to_string(), "T1Q8");
-    export(here, "w.toml", "vdbench", "w.parm", &["--filename", "/dev/sdx", "--time", "7s"]);
+    export(here, "w.toml", "vdbench", "w.parm", "--filename /dev/sdx --time 7s");
     let Some(output) = python(&["json"], &["-c", VDBENCH], here) else { return };
     let found: Value = parse_json(&output);
     let workloads = serde_json::json!([
@@ -373,7 +371,7 @@ fn iometer_and_vdbench_get_the_same_streams() {
     // A fifth of the blocks are duplicates: 5 written ones are 4.
     let content = WORKLOAD.replacen("demand", "data_pattern = \"entropy:50,20\"\ndemand", 1);
     std::fs::write(here.join("w.toml"), content).unwrap();
-    let answer = export(here, "w.toml", "vdbench", "w.parm", &["--time", "7s", "--force"]);
+    let answer = export(here, "w.toml", "vdbench", "w.parm", "--time 7s --force");
     let text = std::fs::read_to_string(here.join("w.parm")).unwrap();
     assert!(text.contains("\ndedupratio=1.2500\ndedupunit=4k\nsd="), "{text}");
     assert!(
@@ -389,32 +387,32 @@ fn exports_say_what_they_lose_and_replace_nothing() {
     let here = &TestDirectory::new();
     let events = write_sample(&here.join("t.parquet"));
     std::fs::write(here.join("w.toml"), WORKLOAD).unwrap();
-    let command = |source, format| ["workload", "export", source, "--output-format", format];
-    export(here, "t.parquet", "csv", "t.csv", &[]);
+    let csv = "workload export t.parquet --output-format csv";
+    export(here, "t.parquet", "csv", "t.csv", "");
     let text = std::fs::read_to_string(here.join("t.csv")).unwrap();
     assert_eq!(text.lines().count(), 1010);
-    refuse(here, &[&command("t.parquet", "csv")[..], &["-o", "t.csv"]].concat(), &["--force"]);
+    refuse(here, &format!("{csv} -o t.csv"), &["--force"]);
     assert_eq!(std::fs::read_to_string(here.join("t.csv")).unwrap(), text);
     // The next command that the answer names.
-    let answer = export(here, "t.parquet", "csv", "t.csv", &["--force"]);
+    let answer = export(here, "t.parquet", "csv", "t.csv", "--force");
     let next = answer["next"].as_str().unwrap().replace("TRACE", "again.parquet");
-    succeed(here, &next.split(' ').skip(1).collect::<Vec<_>>());
+    succeed(here, next.strip_prefix("steadfast ").unwrap());
     let streams = |file| succeed(here, &["trace", "streams", file]);
     assert_eq!(streams("t.parquet"), streams("again.parquet"));
-    export(here, "t.parquet", "parquet", "copy.parquet", &["--op", "read"]);
-    let copied: Value = succeed_json(here, &["trace", "streams", "copy.parquet", "--json"]);
+    export(here, "t.parquet", "parquet", "copy.parquet", "--op read");
+    let copied = succeed_json(here, &["trace", "streams", "copy.parquet", "--json"]);
     let reads = events.iter().filter(|event| event.op == IoOp::Read).count();
     assert_eq!(copied["account"]["events"], reads);
     // The file says the same.
-    let size = ["--device-size", "512MiB"];
+    let size = "--device-size 512MiB";
     let words = |text: &str| text.replace("\r\n' ", " ").replace("\r\n", " ");
     for (format, file, list, options) in [
-        ("csv", "s.csv", "s.csv.lost.txt", &[][..]),
-        ("fio-iolog", "s.log", "s.log", &[]),
-        ("blkparse", "s.txt", "s.txt", &[]),
-        ("iometer", "s.icf", "s.icf", &size),
-        ("vdbench", "s.parm", "s.parm", &[]),
-        ("fio", "t.fio", "t.fio", &size),
+        ("csv", "s.csv", "s.csv.lost.txt", ""),
+        ("fio-iolog", "s.log", "s.log", ""),
+        ("blkparse", "s.txt", "s.txt", ""),
+        ("iometer", "s.icf", "s.icf", size),
+        ("vdbench", "s.parm", "s.parm", ""),
+        ("fio", "t.fio", "t.fio", size),
     ] {
         let answer = export(here, "t.parquet", format, file, options);
         let text = words(&std::fs::read_to_string(here.join(list)).unwrap());
@@ -423,35 +421,34 @@ fn exports_say_what_they_lose_and_replace_nothing() {
         assert!(lost.len() > 1 || matches!(format, "csv" | "blkparse"), "{answer}");
     }
     std::fs::write(here.join("new.csv.lost.txt"), "mine").unwrap();
-    let onto_list = [&command("t.parquet", "csv")[..], &["-o", "new.csv"]].concat();
     // The user did not name this file, so `--force` does not replace it either.
-    for force in [&[][..], &["--force"]] {
-        refuse(here, &[&onto_list[..], force].concat(), &["new.csv.lost.txt", "no list"]);
+    for force in ["", "--force"] {
+        refuse(here, &format!("{csv} -o new.csv {force}"), &["new.csv.lost.txt", "no list"]);
         assert!(!here.join("new.csv").exists());
     }
     assert_eq!(std::fs::read_to_string(here.join("new.csv.lost.txt")).unwrap(), "mine");
-    succeed(here, &[&command("t.parquet", "csv")[..], &["-o", "s.csv", "--force"]].concat());
+    succeed(here, &format!("{csv} -o s.csv --force"));
     let job = std::fs::read_to_string(here.join("t.fio")).unwrap();
     assert!(job.contains("rate_iops="), "{job}");
     let seconds = events[1008].issued_ns / 1_000_000_000 + 1;
-    let by_step = [&size[..], &["--native", "--step", "1s"]].concat();
-    let whole = ["--step", "1s", "--threshold", "0%"];
+    let by_step = format!("{size} --native --step 1s");
     let steps = export(here, "t.parquet", "fio", "steps.fio", &by_step);
     assert_eq!(steps["loads"], seconds, "{steps}");
-    let text = export(here, "t.parquet", "replay-representation", "t.txt", &whole);
+    let whole = "--step 1s --threshold 0%";
+    let text = export(here, "t.parquet", "replay-representation", "t.txt", whole);
     assert_eq!((&text["loads"], &text["ios"]), (&seconds.into(), &1009.into()), "{text}");
-    let derived = ["workload", "derive", "t.txt", "--threshold", "0%", "--json"];
-    let derived: Value = succeed_json(here, &derived);
+    let derived = succeed_json(here, "workload derive t.txt --threshold 0% --json");
     assert_eq!(derived["workload"]["total_count"], 1009);
     for (source, format, more, part) in [
-        ("w.toml", "csv", &[][..], "no single I/Os"),
-        ("w.toml", "fio", &[], "--device-size"),
-        ("w.toml", "replay-representation", &[], "--native"),
-        ("t.parquet", "csv", &["--native"], "--native"),
-        ("t.parquet", "vdbench", &["--filename", "a b"], "--filename"),
-        ("none.toml", "vdbench", &[], "none.toml"),
+        ("w.toml", "csv", "", "no single I/Os"),
+        ("w.toml", "fio", "", "--device-size"),
+        ("w.toml", "replay-representation", "", "--native"),
+        ("t.parquet", "csv", "--native", "--native"),
+        ("t.parquet", "vdbench", "--filename 'a b'", "--filename"),
+        ("none.toml", "vdbench", "", "none.toml"),
     ] {
-        refuse(here, &[&command(source, format)[..], &["-o", "new"], more].concat(), &[part]);
+        let export = format!("workload export {source} --output-format {format} -o new {more}");
+        refuse(here, &export, &[part]);
         assert!(!here.join("new").exists(), "{source} {format}");
     }
 }

@@ -1,7 +1,7 @@
 //! Write amplification of simulated drives, whose spare capacity the procedure does not know,
 //! against a closed formula and against another simulation.
 
-use super::fixtures::{TestDirectory, stderr, stdout, succeed};
+use super::fixtures::{TestDirectory, assert_contains, stderr, stdout, succeed};
 use super::recomputed_tables::conduct_steps_on;
 use std::path::Path;
 use std::process::Command;
@@ -78,9 +78,7 @@ fn the_plan_has_every_cell_and_a_captured_workload_is_one() {
     let plan =
         |more: &str| succeed(here, &format!("plan write-amplification --target sim:greedy {more}"));
     let text = plan("--assume 100MB");
-    for phase in ["counters", "fill-uniform-50", "zipf-1-2-100", "scattered-80-20-100"] {
-        assert!(text.contains(phase), "{text}");
-    }
+    assert_contains(&text, &["counters", "fill-uniform-50", "zipf-1-2-100", "scattered-80-20-100"]);
     let captured = plan("--workload retail-web-portal --set workloads=none");
     assert!(captured.contains("captured-100") && !captured.contains("uniform"), "{captured}");
 }
