@@ -263,12 +263,12 @@ impl Annotator {
     /// Annotates the next batch and filters it.
     pub(crate) fn annotate(&mut self, next: &mut AnnotatedBatch) -> Result<(), TraceError> {
         self.account.events += next.batch.len() as u64;
-        let response_bits = self.overflow.add(&next.batch)?;
+        self.overflow.add(&next.batch)?;
         if let Some(mapping) = &self.mapping {
             next.batch.map_to_common_axis(mapping);
         }
         self.fill_order_times(next);
-        self.sequencer.follow_within(&next.batch, response_bits);
+        self.sequencer.follow(&next.batch);
         // Swapped rather than moved: both keep their memory.
         mem::swap(&mut next.sequential, &mut self.sequencer.sequential);
         mem::swap(&mut next.depth, &mut self.sequencer.depth);

@@ -8,6 +8,5 @@ pub(crate) mod data_transfers;
 mod lookback;
 mod outstanding;
 pub(crate) mod overflow_guard;
-mod rows_by_kind;
 pub(crate) mod selected_runs;
 pub mod sequential;

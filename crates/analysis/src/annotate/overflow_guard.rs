@@ -4,14 +4,6 @@ use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_tracefile::batch::Batch;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::Field;
-use steadfast_tracefile::simd;
-
-/// Response times below this are short: a sum of fewer than [`SHORT_TIMES_MAX`] of them fits into 64
-/// bits.
-const SHORT_TIME_NS: i64 = 1 << 31;
-
-/// Maximum number of short response times that are summed in 64 bits.
-const SHORT_TIMES_MAX: usize = 1 << 31;
 
 /// An unknown response time, as a batch stores it.
 const UNKNOWN: i64 = RESPONSE_UNKNOWN.cast_signed();
@@ -25,23 +17,16 @@ pub(crate) struct OverflowGuard {
 }
 
 impl OverflowGuard {
-    /// Adds the times of a batch; returns the bitwise OR of its response times.
+    /// Adds the times of a batch.
     ///
     /// # Errors
     /// Returns [`TraceError::Damaged`] if a sum exceeds 64 bits.
-    pub(crate) fn add(&mut self, batch: &Batch) -> Result<i64, TraceError> {
-        let responses = batch.responses();
-        let (response_bits, short_sum) = simd::bits_and_sum(responses);
-        let are_short = (0..SHORT_TIME_NS).contains(&response_bits);
-        let response_sum = if are_short && responses.len() < SHORT_TIMES_MAX {
-            short_sum.into()
-        } else {
-            sum_without(responses, Some(UNKNOWN))
-        };
+    pub(crate) fn add(&mut self, batch: &Batch) -> Result<(), TraceError> {
+        let response_sum = sum_without(batch.responses(), Some(UNKNOWN));
         self.responses = checked_sum(self.responses, response_sum, Field::Response)?;
         let queued_sum = sum_without(batch.queue_times(), None);
         self.queued = checked_sum(self.queued, queued_sum, Field::Queued)?;
-        Ok(response_bits)
+        Ok(())
     }
 }
 

@@ -3,7 +3,6 @@
 
 use crate::annotate::sequential::{IoAnnotations, SequencerState};
 use rustc_hash::FxHashMap;
-use steadfast_tracefile::simd;
 
 /// Counts the I/Os of sequential runs that the filter drops.
 #[derive(Debug, Default)]
@@ -20,7 +19,7 @@ impl SelectedRunLengths {
 
     /// Changes positions among all I/Os of a run to positions among those that pass the filter.
     pub(crate) fn count(&mut self, annotations: &mut [IoAnnotations], kept: &[bool]) {
-        if self.dropped.is_empty() && simd::are_all(kept) {
+        if self.dropped.is_empty() && !kept.contains(&false) {
             return;
         }
         let sequential = annotations.iter_mut().zip(kept).filter(|(io, _)| io.run > 0);
