@@ -14,6 +14,17 @@ use std::ops::Range;
 pub trait CellSums: Default {
     /// Adds the sums of another part.
     fn merge(&mut self, other: &Self);
+
+    /// Adds the sums of another part and takes over its memory where possible.
+    fn absorb(&mut self, other: Self) {
+        self.merge(&other);
+    }
+}
+
+impl CellSums for u64 {
+    fn merge(&mut self, other: &Self) {
+        *self = self.saturating_add(*other);
+    }
 }
 
 impl CellSums for () {

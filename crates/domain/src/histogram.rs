@@ -53,18 +53,6 @@ impl<const BITS: u32> Histogram<BITS> {
         ((shift as usize) << BITS) + (ns >> shift) as usize
     }
 
-    /// Returns the bucket index of a short response time in nanoseconds, computed from its
-    /// floating-point representation: the exponent and the first bits of the mantissa give the
-    /// bucket. It needs no branch, so that a loop over many values can be vectorized.
-    #[inline(always)]
-    pub const fn index_of_short(ns: i32) -> u32 {
-        let (sign_and_exponent, exponent_of_half) = (12, 1022);
-        let number = (ns as f64).to_bits() >> (64 - sign_and_exponent - BITS);
-        let (short, index) =
-            (ns as u32, (number as u32).wrapping_sub((exponent_of_half + BITS) << BITS));
-        if short < 1 << BITS { short } else { index }
-    }
-
     /// Returns the smallest and the largest response time of a bucket, in nanoseconds.
     pub const fn bounds(index: usize) -> (u64, u64) {
         if index < 2 << BITS {
@@ -268,23 +256,6 @@ mod tests {
         }
         assert_eq!(expected_low, 1 << MAX_BITS);
         assert_eq!(FineHistogram::index(u64::MAX), FineHistogram::LEN - 1);
-    }
-
-    #[test]
-    fn both_computations_of_a_bucket_agree() {
-        fn check<const BITS: u32>() {
-            let near = (0..31)
-                .flat_map(|bit| (0..200).map(move |n| (1i32 << bit).saturating_add(n - 100)));
-            let far = (0..100_003).map(|n| n * 21_467);
-            for ns in near.chain(far).chain(0..70_001).chain([i32::MAX - 1, i32::MAX]) {
-                let ns = ns.max(0);
-                let found = Histogram::<BITS>::index_of_short(ns) as usize;
-                assert_eq!(found, Histogram::<BITS>::index(ns as u64), "{BITS} bits, {ns} ns");
-            }
-        }
-        check::<2>();
-        check::<4>();
-        check::<7>();
     }
 
     #[test]

@@ -70,9 +70,8 @@ impl PairNumbers {
         let PairKey { stream, process } = key;
         let name = u128::from_le_bytes(process.command.0) as u64;
         let process_code = u64::from(process.pid) << 32 ^ name;
-        let stream_code = StreamKey::packed(stream.op, stream.sequential, stream.bytes);
         let (breakdowns, numbers, keys) = (self.breakdowns, &mut self.numbers, &mut self.keys);
-        self.recent.get_or(process_code ^ stream_code, key, || {
+        self.recent.get_or(process_code ^ stream.packed(), key, || {
             let stream = breakdowns.streams.then_some(stream);
             let process = breakdowns.processes.then_some(process);
             number_of(numbers, keys, PartKey { stream, process })

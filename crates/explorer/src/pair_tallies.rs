@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::mem;
 use steadfast_analysis::AnnotatedRows;
 use steadfast_analysis::cells::CubeCell;
+use steadfast_analysis::cube::CellSums;
 use steadfast_analysis::questions::processes::ProcessKey;
 use steadfast_analysis::sums::io_sums::{IoSums, SumColumns};
 use steadfast_analysis::sums::sparse::DenseCounts;

@@ -20,8 +20,6 @@ const EVENTS_AT_ONCE: usize = 128;
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
     pub(crate) length: usize,
-    /// True if issue times are known to ascend, so that sorting does not check them.
-    known_ascending: bool,
     pub(crate) wide: [Vec<i64>; WIDE],
     pub(crate) narrow: [Vec<i32>; NARROW],
     pub(crate) names: [Vec<CommandName>; NAMES],
@@ -150,7 +148,7 @@ impl Batch {
 
     /// Returns whether every queue depth was recorded.
     pub fn has_depths(&self) -> bool {
-        self.depths().len() == self.length && !simd::bits_of_depths(self.depths()).1
+        self.depths().len() == self.length && !self.depths().contains(&0)
     }
 
     /// Returns all response times as stored; empty if the column is not loaded.
@@ -191,7 +189,6 @@ impl Batch {
     /// Appends events, in pieces that stay in the processor's L1 cache while one column after
     /// the other is filled from them.
     pub fn extend(&mut self, events: &[IoEvent]) {
-        self.known_ascending = false;
         events.chunks(EVENTS_AT_ONCE).for_each(|events| self.extend_columns(events));
     }
 
@@ -251,15 +248,10 @@ impl Batch {
 
     /// Removes all events and keeps the allocated memory.
     pub fn clear(&mut self) {
-        (self.length, self.known_ascending) = (0, false);
+        self.length = 0;
         self.wide.iter_mut().for_each(Vec::clear);
         self.narrow.iter_mut().for_each(Vec::clear);
         self.names.iter_mut().for_each(Vec::clear);
-    }
-
-    /// Notes whether issue times ascend, while the column is still in the cache.
-    pub fn note_order(&mut self) {
-        self.known_ascending = simd::are_ascending(&self.wide[Field::Issued.index()]);
     }
 
     /// Returns whether issue times ascend.
@@ -271,7 +263,7 @@ impl Batch {
 
     /// Sorts the events by issue time. The sort is stable.
     pub fn sort(&mut self, space: &mut SortBuffers) {
-        if self.known_ascending || self.is_in_order() {
+        if self.is_in_order() {
             return;
         }
         space.order.clear();
@@ -318,7 +310,7 @@ impl Batch {
     /// Appends rows of another batch that was read with the same columns.
     pub fn append(&mut self, other: &Batch, rows: Range<usize>) {
         let before = self.length;
-        (self.length, self.known_ascending) = (before + rows.len(), false);
+        self.length = before + rows.len();
         for (field, (ours, theirs)) in (0..).zip(self.wide.iter_mut().zip(&other.wide)) {
             append(ours, before, theirs, &rows, wide_absent(field));
         }
@@ -334,7 +326,6 @@ impl Batch {
     /// many events. Both batches must have been read with the same columns.
     pub fn move_tail(&mut self, count: usize, to: &mut Batch) {
         let (rows, length) = (count.min(self.length)..self.length, to.length);
-        to.known_ascending = false;
         for (field, (from, to)) in (0..).zip(self.wide.iter_mut().zip(&mut to.wide)) {
             move_tail(from, &rows, to, length, wide_absent(field));
         }

@@ -25,17 +25,10 @@ impl StreamKey {
         if self.sequential { "SEQ" } else { "RND" }
     }
 
-    /// Packs a key into one number that is never 0.
+    /// Packs the key into one number.
     #[inline]
-    pub fn packed(op: IoOp, sequential: bool, bytes: u32) -> u64 {
-        Self::packed_number(op as u32, sequential, bytes)
-    }
-    /// Packs a key from the number of an operation; an unknown number counts as `Other`.
-    #[inline]
-    pub fn packed_number(op: u32, sequential: bool, bytes: u32) -> u64 {
-        let op = op.min(IoOp::Other as u32);
-        // Never 0, which marks a free slot of the hash table.
-        1 << 40 | u64::from(sequential) << 36 | u64::from(op) << 32 | u64::from(bytes)
+    pub fn packed(self) -> u64 {
+        u64::from(self.sequential) << 36 | (self.op as u64) << 32 | u64::from(self.bytes)
     }
     /// Unpacks a number that [`Self::packed`] made.
     pub fn unpacked(key: u64) -> StreamKey {

@@ -36,8 +36,7 @@ impl ArrivalGapTracker {
     /// one and for streams that are not tracked.
     fn record_issue(&mut self, key: StreamKey, issued_ns: u64) -> Option<u64> {
         let ArrivalGapTracker { recent, indices, last_issued_ns } = self;
-        let packed_key = StreamKey::packed(key.op, key.sequential, key.bytes);
-        let index = recent.get_or(packed_key, key, || match indices.get(&key) {
+        let index = recent.get_or(key.packed(), key, || match indices.get(&key) {
             Some(index) => *index,
             None if last_issued_ns.len() >= STREAMS_MAX => UNTRACKED_STREAM,
             None => {

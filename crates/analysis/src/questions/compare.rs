@@ -4,20 +4,18 @@
 use crate::cells::{Dimensions, FilteredCells};
 use crate::cgroup_owner::owner_of_cgroup;
 use crate::cube::CellSums;
-use crate::device_layer::DeviceLayer;
+use crate::device_layer::{DeviceLayer, device_layer_index};
 use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::steps::{CaptureStep, STEP_FIELDS, Steps};
 use crate::sums::io_sums::SumColumns;
 use crate::sums::step_width::check_is_multiple;
+use crate::tables::recent_cache::RecentCache;
 use crate::tables::smallest_keys::{Admission, SmallestKeys};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 use steadfast_domain::{CaptureConditions, Layer};
-use steadfast_tracefile::batch::PART_MAX;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
-use steadfast_tracefile::simd;
 
 /// Maximum number of sides that are kept separately: the first in order of device and layer.
 pub const SIDES_MAX: usize = 16;
@@ -65,11 +63,9 @@ pub struct SideSteps {
 
 /// The devices and layers whose I/Os pass the filter. In contrast to [`Sides`] their number has no
 /// limit.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SideSet {
     seen: BTreeSet<DeviceLayer>,
-    /// The same as an array indexed by device and layer, for a fast test per I/O.
-    is_seen: Vec<[bool; 2]>,
     /// The devices and layers with busy time that belongs to no I/O that passes.
     in_flight: BTreeSet<DeviceLayer>,
     needs_in_flight: bool,
@@ -98,57 +94,9 @@ impl SideSet {
         self.seen.iter().copied()
     }
 
-    /// Adds the sides of a few rows with one vector operation and returns `true`. Returns `false`
-    /// and adds nothing unless all of the rows pass the filter and belong to the first 32 devices.
-    fn see_at_once(&mut self, rows: &AnnotatedRows<'_>, part: Range<usize>) -> bool {
-        let devices = rows.batch.narrow(Field::Device).part(part.clone());
-        let layers = rows.batch.narrow(Field::Layer).part(part.clone());
-        let found = simd::device_mask(devices, layers);
-        let has_bits = (0..32).contains(&found.device_bits) && found.layer_bits & !1 == 0;
-        if !has_bits || !simd::are_all(&rows.kept[part]) {
-            return false;
-        }
-        for bit in (0..u64::BITS as u16).filter(|bit| found.mask >> bit & 1 == 1) {
-            let layer = if bit < 32 { Layer::Block } else { Layer::FileSystem };
-            self.see(DeviceLayer { device: bit % 32, layer });
-        }
-        true
-    }
-
-    fn see_each(&mut self, rows: &AnnotatedRows<'_>, part: Range<usize>) {
-        let (device, layer) = (rows.batch.narrow(Field::Device), rows.batch.narrow(Field::Layer));
-        for row in part.filter(|row| rows.kept[*row]) {
-            self.see(DeviceLayer { device: device.at(row) as u16, layer: layer.layer(row) });
-        }
-    }
-
-    #[inline]
-    fn see(&mut self, key: DeviceLayer) {
-        let layers_seen = self.is_seen.get(usize::from(key.device));
-        if !layers_seen.is_some_and(|seen| seen[usize::from(key.layer == Layer::FileSystem)]) {
-            self.see_first(key);
-        }
-    }
-
-    #[cold]
-    fn see_first(&mut self, key: DeviceLayer) {
-        let device = usize::from(key.device);
-        if self.is_seen.len() <= device {
-            self.is_seen.resize(device + 1, [false; 2]);
-        }
-        self.is_seen[device][usize::from(key.layer == Layer::FileSystem)] = true;
-        self.seen.insert(key);
-    }
-
     /// Returns the number of devices seen at the block layer.
     pub fn at_block_layer(&self) -> usize {
         self.seen.iter().filter(|side| side.layer == Layer::Block).count()
-    }
-}
-
-impl PartialEq for SideSet {
-    fn eq(&self, other: &Self) -> bool {
-        self.seen == other.seen
     }
 }
 
@@ -158,11 +106,14 @@ impl Fold for SideSet {
         if self.needs_in_flight { sides.and(Fields::BUSY) } else { sides }
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        for first in (0..rows.kept.len()).step_by(PART_MAX) {
-            let part = first..rows.kept.len().min(first + PART_MAX);
-            if !self.see_at_once(rows, part.clone()) {
-                self.see_each(rows, part);
-            }
+        let (device, layer) = (rows.batch.narrow(Field::Device), rows.batch.narrow(Field::Layer));
+        let mut known = RecentCache::new();
+        for row in rows.iter() {
+            let side = DeviceLayer { device: device.at(row) as u16, layer: layer.layer(row) };
+            let index = device_layer_index(side.device, side.layer == Layer::FileSystem);
+            known.get_or(index as u64, side, || {
+                self.seen.insert(side);
+            });
         }
         self.in_flight.extend(rows.edge_busy.iter().map(|busy| busy.side));
         Ok(())
@@ -174,9 +125,7 @@ impl Fold for SideSet {
         Ok(())
     }
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
-        for cell in cells.cells {
-            self.see(cell.into());
-        }
+        self.seen.extend(cells.cells.iter().map(DeviceLayer::from));
         self.in_flight.extend(cells.busy.iter().map(DeviceLayer::from));
         Ok(())
     }

@@ -3,6 +3,7 @@
 use crate::cells::{Dimensions, FilteredCells};
 use crate::clock::{CaptureClock, DAY_NS, hour_and_minute};
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, columns, json_columns};
+use crate::cube::CellSums;
 use crate::fold::{AnnotatedRows, Fold};
 use crate::sums::io_sums::{IoSums, SumColumns};
 use crate::sums::step_width::check_is_multiple;

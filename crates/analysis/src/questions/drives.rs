@@ -2,6 +2,7 @@
 
 use crate::cells::{Dimensions, FilteredCells};
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, columns, json_columns};
+use crate::cube::CellSums;
 use crate::device_layer::DeviceLayer;
 use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::compare::host_name;
@@ -20,7 +21,6 @@ const DRIVES_MAX: usize = 1 << 18;
 /// Default maximum number of pairs of drive and process that are kept. Beyond it the number of
 /// processes is unknown.
 const PAIRS_MAX: usize = 1 << 17;
-const RECENT_PAIRS: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct DriveProcess {
@@ -30,12 +30,10 @@ struct DriveProcess {
 }
 
 /// The drives with I/Os.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Drives {
     drives: BoundedTable<DeviceLayer>,
     pairs: BTreeSet<DriveProcess>,
-    /// Recently seen pairs, by a hash of process and device.
-    recent_pairs: [Option<DriveProcess>; RECENT_PAIRS],
     pairs_max: usize,
     /// Set if there were more pairs than are kept, or if sums without processes were added.
     has_unknown_processes: bool,
@@ -53,7 +51,6 @@ impl Drives {
         Drives {
             drives: BoundedTable::keeping(DRIVES_MAX),
             pairs: BTreeSet::new(),
-            recent_pairs: [None; RECENT_PAIRS],
             pairs_max,
             has_unknown_processes: false,
         }
@@ -136,18 +133,11 @@ impl Drives {
         !self.has_unknown_processes && self.known_processes().next().is_some()
     }
 
-    #[inline]
     fn add_pair(&mut self, pair: DriveProcess) {
-        // The hash includes the device, so a process that alternates between drives has an entry
-        // for each.
-        let hash = pair.pid.wrapping_add(u32::from(pair.drive.device).wrapping_mul(29));
-        let recent = &mut self.recent_pairs[hash as usize % RECENT_PAIRS];
-        if self.has_unknown_processes || *recent == Some(pair) {
-            return;
+        if !self.has_unknown_processes {
+            self.pairs.insert(pair);
+            self.limit_pairs();
         }
-        *recent = Some(pair);
-        self.pairs.insert(pair);
-        self.limit_pairs();
     }
 
     /// Discards all pairs if there are too many, or if some are missing.
@@ -171,26 +161,20 @@ fn capacity(conditions: &CaptureConditions, device: u16) -> Option<u64> {
     conditions.devices.get(usize::from(device))?.capacity.map(|size| size.0)
 }
 
-impl PartialEq for Drives {
-    fn eq(&self, other: &Self) -> bool {
-        self.drives == other.drives
-            && self.pairs == other.pairs
-            && self.has_unknown_processes == other.has_unknown_processes
-    }
-}
-
 impl Fold for Drives {
     fn fields(&self) -> Fields {
         Fields::new(&[Field::Device, Field::Layer, Field::Pid, Field::Op, Field::Bytes])
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let (columns, pid) = (SumColumns::new(rows, false), rows.batch.narrow(Field::Pid));
-        let mut cache = RecentCache::new();
+        let (mut cache, mut known_pairs) = (RecentCache::new(), RecentCache::new());
         for row in rows.iter() {
             let drive = columns.side(row);
             let tally = self.drives.cached_tally(&mut cache, drive.device.into(), drive, || drive);
             tally.add(&columns, row);
-            self.add_pair(DriveProcess { drive, pid: pid.at(row) });
+            let pair = DriveProcess { drive, pid: pid.at(row) };
+            let number = u64::from(pair.pid) << 16 | u64::from(drive.device);
+            known_pairs.get_or(number, pair, || self.add_pair(pair));
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The groups of a capture as a listing: one row per group, the largest first.
 
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, columns, json_columns};
+use crate::cube::CellSums;
 use crate::device_layer::device_name;
 use crate::questions::compare::{cgroup_name, host_name};
 use crate::questions::groups::{Facet, GroupKey, Groups};

@@ -3,6 +3,7 @@
 //! response times, the time in the queue, and the flags that the kernel set on its I/Os.
 
 use crate::cells::{CubeCell, Dimensions, FilteredCells, Originator};
+use crate::cube::CellSums;
 use crate::device_layer::DeviceLayer;
 use crate::fold::{AnnotatedRows, Fold};
 use crate::named_values::named_values;
@@ -289,9 +290,7 @@ impl Groups {
     }
     /// Returns the sums over all groups.
     pub fn total(&self) -> IoSums {
-        let mut total = self.unlisted().clone();
-        self.iter().for_each(|(_, tally)| total.merge(tally));
-        total
+        self.groups.total()
     }
 
     /// Returns groups by `facets` that have only the unlisted I/Os of these.

@@ -297,11 +297,9 @@ impl Fold for HitMap {
             HitPlanes::Streams(numbers) => {
                 let mut cache = RecentCache::new();
                 self.take_transfers(rows, |row, DataTransfer { op, bytes, .. }| {
-                    let sequential = rows.sequential[row];
-                    let stream = StreamKey::packed(op, sequential, bytes);
-                    let key = StreamKey { op, sequential, bytes };
+                    let key = StreamKey { op, sequential: rows.sequential[row], bytes };
                     let find = || numbers.get(&key).copied().unwrap_or(numbers.len());
-                    cache.get_or(stream, stream, find)
+                    cache.get_or(key.packed(), key, find)
                 });
                 self.planes = HitPlanes::Streams(numbers);
             }

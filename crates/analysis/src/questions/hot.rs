@@ -6,13 +6,11 @@ use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, columns, jso
 use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::hits::SIDE_MAX;
 use crate::questions::processes::ProcessKey;
-use crate::tables::smallest_keys::{Admission, SmallestKeys};
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use crate::tables::bounded_table::BoundedTable;
+use crate::tables::recent_cache::RecentCache;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::hash::BuildHasher;
-use std::mem;
 use steadfast_domain::IoOp;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
@@ -24,6 +22,10 @@ const PAIRS_MAX: usize = 1 << 18;
 /// Maximum number of processes listed per range.
 const PROCESSES_NAMED: usize = 5;
 
+/// Indexes of the pairs that were hit recently: the next I/O mostly has a range and a process that
+/// occurred shortly before.
+type PairCache = RecentCache<(u32, ProcessKey), u32>;
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct AddressRangeHits {
     reads: u64,
@@ -31,20 +33,8 @@ struct AddressRangeHits {
     bytes: u64,
 }
 
-/// Hits of a range by a process that are not yet added to the table. The next I/O mostly has a
-/// range and a process that occurred shortly before.
-#[derive(Debug, Clone, Copy, Default)]
-struct PendingHits {
-    range: u32,
-    process: ProcessKey,
-    hits: u64,
-}
-
-/// Entries of the write-back cache of [`PendingHits`].
-const CACHE_ENTRIES: usize = 512;
-
 /// Hits of the ranges of a device, in total and by process.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct HotRanges {
     /// Number of the device in the trace.
     pub device: u16,
@@ -52,8 +42,7 @@ pub struct HotRanges {
     pub range_bytes: u64,
     ranges: Vec<AddressRangeHits>,
     /// Hits by range and process.
-    pairs: FxHashMap<(u32, ProcessKey), u64>,
-    smallest: SmallestKeys<(u32, ProcessKey)>,
+    pairs: BoundedTable<(u32, ProcessKey), u64>,
 }
 
 impl HotRanges {
@@ -69,8 +58,7 @@ impl HotRanges {
             device,
             range_bytes: capacity.div_ceil(ranges as u64).max(1),
             ranges: vec![AddressRangeHits::default(); ranges],
-            pairs: FxHashMap::default(),
-            smallest: SmallestKeys::new(most),
+            pairs: BoundedTable::keeping(most),
         }
     }
 
@@ -84,24 +72,9 @@ impl HotRanges {
         self.ranges.len()
     }
 
-    fn count(&mut self, key: (u32, ProcessKey), hits: u64) {
-        if let Some(count) = self.pairs.get_mut(&key) {
-            *count += hits;
-            return;
-        }
-        match self.smallest.admit(key) {
-            Admission::Rejected => return,
-            Admission::Free => {}
-            Admission::Replaced(largest) => {
-                self.pairs.remove(&largest);
-            }
-        }
-        self.pairs.insert(key, hits);
-    }
-
     /// Counts an I/O in every range that it touches.
     #[inline]
-    fn hit(&mut self, transfer: DataTransfer, process: ProcessKey, cache: &mut [PendingHits]) {
+    fn hit(&mut self, transfer: DataTransfer, process: ProcessKey, cache: &mut PairCache) {
         let (from, end) = (transfer.from, transfer.end());
         let most = self.ranges.len() as u64 - 1;
         let mut at = from / self.range_bytes;
@@ -111,30 +84,13 @@ impl HotRanges {
             let range = &mut self.ranges[at as usize];
             *(if transfer.op == IoOp::Write { &mut range.writes } else { &mut range.reads }) += 1;
             range.bytes = range.bytes.saturating_add(end.min(next) - from.max(begin));
-            self.count_cached(at as u32, process, cache);
+            let (range, pid) = (at as u32, u64::from(process.pid));
+            let (number, pair) = (pid << 32 | at, (range, process));
+            *self.pairs.cached_tally(cache, number, pair, || pair) += 1;
             if next >= end {
                 return;
             }
             (at, begin) = (at + 1, next);
-        }
-    }
-
-    /// Counts a hit of a range by a process in the cache, and flushes the entry that it replaces.
-    #[inline]
-    fn count_cached(&mut self, range: u32, process: ProcessKey, cache: &mut [PendingHits]) {
-        let number = u64::from(process.pid) << 32 | u64::from(range);
-        let entry = &mut cache[FxBuildHasher.hash_one(number) as usize % CACHE_ENTRIES];
-        if (entry.range, entry.process) != (range, process) {
-            let replaced = mem::replace(entry, PendingHits { range, process, hits: 0 });
-            self.flush(replaced);
-        }
-        entry.hits += 1;
-    }
-
-    /// Adds a cache entry to the table.
-    fn flush(&mut self, PendingHits { range, process, hits }: PendingHits) {
-        if hits > 0 {
-            self.count((range, process), hits);
         }
     }
 
@@ -149,7 +105,7 @@ impl HotRanges {
         order.truncate(most);
         let mut processes: BTreeMap<usize, Vec<(ProcessKey, u64)>> =
             order.iter().map(|at| (*at, Vec::new())).collect();
-        for ((range, process), count) in &self.pairs {
+        for ((range, process), count) in self.pairs.iter() {
             if let Some(found) = processes.get_mut(&(*range as usize)) {
                 found.push((*process, *count));
             }
@@ -162,32 +118,24 @@ impl HotRanges {
     }
 }
 
-impl PartialEq for HotRanges {
-    fn eq(&self, other: &Self) -> bool {
-        self.ranges == other.ranges && self.pairs == other.pairs
-    }
-}
-
 impl Fold for HotRanges {
     fn fields(&self) -> Fields {
         DataTransfers::FIELDS.and(Fields::new(&[Field::Pid, Field::Command]))
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let pid = rows.batch.narrow(Field::Pid);
-        let mut cache = vec![PendingHits::default(); CACHE_ENTRIES];
+        let mut cache = PairCache::new();
         DataTransfers::new(rows, self.device).each(|row, transfer| {
             let Some(transfer) = transfer else { return };
             let process = ProcessKey { pid: pid.at(row), command: rows.batch.command(row) };
             self.hit(transfer, process, &mut cache);
         });
-        cache.into_iter().for_each(|entry| self.flush(entry));
         Ok(())
     }
     fn new_part(&self) -> Option<Self> {
         Some(HotRanges {
             ranges: vec![AddressRangeHits::default(); self.ranges.len()],
-            pairs: FxHashMap::default(),
-            smallest: SmallestKeys::new(self.smallest.most()),
+            pairs: BoundedTable::keeping(self.pairs.most()),
             ..*self
         })
     }
@@ -200,9 +148,7 @@ impl Fold for HotRanges {
             ours.writes += theirs.writes;
             ours.bytes = ours.bytes.saturating_add(theirs.bytes);
         }
-        for (key, count) in other.pairs {
-            self.count(key, count);
-        }
+        self.pairs.merge(other.pairs);
         Ok(())
     }
 }

@@ -259,10 +259,9 @@ impl LoadShape {
         for (row, (_, annotations)) in each.filter(|(_, (kept, _))| **kept) {
             let op = op.op(row);
             if let Some(gap) = annotations.gap_ns {
-                let (sequential, bytes) = (rows.sequential[row], bytes.at(row));
-                let stream = StreamKey::packed(op, sequential, bytes);
-                let find = || self.numbers.get(&StreamKey { op, sequential, bytes }).copied();
-                if let Some(number) = recent.get_or(stream, stream, find) {
+                let key = StreamKey { op, sequential: rows.sequential[row], bytes: bytes.at(row) };
+                let find = || self.numbers.get(&key).copied();
+                if let Some(number) = recent.get_or(key.packed(), key, find) {
                     self.gaps[number].add(gap);
                 }
             }

@@ -2,6 +2,7 @@
 
 use crate::cells::{Dimensions, FilteredCells};
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, columns, json_columns};
+use crate::cube::CellSums;
 use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::stream_figures::share_of;
 use crate::sums::io_sums::{IoSums, SumColumns};

@@ -138,10 +138,8 @@ impl Fold for SeriesOverTime {
                 self.cells.add(rows, |row| {
                     let (op, sequential) = (ops.op(row), rows.sequential[row]);
                     let key = StreamKey { op, sequential, bytes: sizes.at(row) };
-                    let stream = StreamKey::packed(op, sequential, key.bytes);
-                    recent.get_or(stream, stream, || {
-                        series_by_key.get(&key).copied().unwrap_or(others)
-                    })
+                    let find = || series_by_key.get(&key).copied().unwrap_or(others);
+                    recent.get_or(key.packed(), key, find)
                 })
             }
             SeriesKeys::Processes(series_by_key) => {

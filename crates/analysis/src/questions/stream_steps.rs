@@ -5,14 +5,11 @@ use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::series::{SeriesOverTime, SeriesSelection};
 use crate::questions::streams::StreamKey;
 use crate::sums::io_count::IoCount;
-use crate::sums::stream_chunk::{CHUNK_ROWS, StreamChunk};
-use crate::tables::recent_cache::{SLOTS, slot};
+use crate::tables::recent_cache::RecentCache;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use std::mem;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::{Field, Fields};
-use steadfast_tracefile::simd;
 
 /// Maximum number of cells that are kept, of 8 bytes each.
 pub(crate) const CELLS_MAX: usize = 1 << 20;
@@ -22,7 +19,10 @@ pub(crate) const CELLS_MAX: usize = 1 << 20;
 pub(crate) struct StreamSteps {
     width_ns: u64,
     most: usize,
+    /// Numbers of the streams, in order of first occurrence.
     numbers: FxHashMap<StreamKey, usize>,
+    /// I/Os by step and by number of the stream. Streams that follow the last one of a step have no
+    /// I/Os in it.
     steps: BTreeMap<u64, Vec<u64>>,
     cells: usize,
     /// Set if there were more cells than are kept: the content was discarded.
@@ -72,106 +72,32 @@ impl StreamSteps {
         *self.numbers.entry(key).or_insert(next)
     }
 
-    /// Opens the step of a time, unless it is open already. The next I/O is nearly always in the
-    /// same step.
-    #[inline]
-    fn enter(&mut self, open: &mut OpenStep, at_ns: u64) {
-        let is_within = at_ns.checked_sub(open.begin_ns).is_some_and(|at| at < self.width_ns);
-        if !is_within || open.step.is_none() {
-            self.close(open);
-            let step = at_ns / self.width_ns;
-            open.begin_ns = step * self.width_ns;
-            open.step = Some(step);
-            open.cells = mem::take(self.steps.entry(step).or_default());
-        }
+    /// Removes the cells of a step to add I/Os to them, until [`Self::put`].
+    fn take_step(&mut self, step: u64) -> Vec<u64> {
+        self.steps.remove(&step).unwrap_or_default()
     }
 
-    /// Returns whether all times lie in the open step.
-    fn are_in_open_step(&self, open: &OpenStep, issued: &[i64]) -> bool {
-        let last = open.begin_ns.saturating_add(self.width_ns - 1);
-        open.step.is_some()
-            && simd::are_within(issued, open.begin_ns.cast_signed(), last.cast_signed())
-    }
-
-    /// Counts an I/O in the open step.
-    #[inline(always)]
-    fn count(&mut self, open: &mut OpenStep, key: u64) {
-        let (cached, ios) = &mut open.counts[slot(key)];
-        if *cached == key { *ios += 1 } else { self.count_uncached(open, key) }
-    }
-
-    /// Counts an I/O whose stream is the first in its slot, or replaces another stream there.
-    #[cold]
-    fn count_uncached(&mut self, open: &mut OpenStep, key: u64) {
-        match mem::replace(&mut open.counts[slot(key)], (key, 1)) {
-            (_, 0) => open.slots_used.push(slot(key)),
-            (evicted, ios) => self.add_stream(&mut open.cells, evicted, ios),
-        }
-    }
-
-    /// Closes the open step and stores its cells.
-    fn close(&mut self, open: &mut OpenStep) {
-        let mut cells = mem::take(&mut open.cells);
-        for slot in open.slots_used.drain(..) {
-            let (key, ios) = mem::take(&mut open.counts[slot]);
-            self.add_stream(&mut cells, key, ios);
-        }
-        if let Some(step) = open.step.take().filter(|_| !self.is_discarded) {
+    fn put(&mut self, step: u64, cells: Vec<u64>) {
+        if self.is_discarded {
+            self.discard();
+        } else if !cells.is_empty() {
             self.steps.insert(step, cells);
         }
     }
 
-    fn add_stream(&mut self, cells: &mut Vec<u64>, key: u64, ios: u64) {
-        let number = self.number(StreamKey::unpacked(key));
-        self.add(cells, number, ios);
-    }
-
-    #[inline]
-    fn add(&mut self, cells: &mut Vec<u64>, number: usize, more: u64) {
-        if cells.len() <= number {
-            self.widen(cells, number);
-        }
-        if let Some(ios) = cells.get_mut(number) {
-            *ios = ios.saturating_add(more);
-        }
-    }
-
-    #[cold]
-    fn widen(&mut self, cells: &mut Vec<u64>, number: usize) {
-        self.cells += number + 1 - cells.len();
-        if self.cells > self.most { self.discard() } else { cells.resize(number + 1, 0) }
-    }
-
-    #[cold]
     fn discard(&mut self) {
-        self.is_discarded = true;
-        self.numbers = FxHashMap::default();
-        self.steps = BTreeMap::new();
-        self.cells = 0;
+        *self = StreamSteps { is_discarded: true, ..Self::new(self.width_ns, self.most) };
     }
-}
 
-/// The step that I/Os are being added to.
-struct OpenStep {
-    begin_ns: u64,
-    step: Option<u64>,
-    cells: Vec<u64>,
-    /// Cache of packed stream keys, each with its I/Os that are not in the cells yet. Counting here
-    /// is cheaper than looking up the number of a stream. Two streams with the same slot evict each
-    /// other.
-    counts: [(u64, u64); SLOTS],
-    slots_used: Vec<usize>,
-}
-
-impl OpenStep {
-    fn empty() -> Self {
-        OpenStep {
-            begin_ns: 0,
-            step: None,
-            cells: Vec::new(),
-            counts: [(0, 0); SLOTS],
-            slots_used: Vec::new(),
+    /// Adds I/Os of a stream to the cells of a step.
+    #[inline]
+    fn add(&mut self, cells: &mut Vec<u64>, number: usize, ios: u64) {
+        if cells.len() <= number {
+            self.cells += number + 1 - cells.len();
+            self.is_discarded |= self.cells > self.most;
+            cells.resize(number + 1, 0);
         }
+        cells[number] = cells[number].saturating_add(ios);
     }
 }
 
@@ -180,26 +106,28 @@ impl Fold for StreamSteps {
         Fields::new(&[Field::Issued, Field::Op, Field::Bytes])
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        let issued = rows.batch.wide(Field::Issued);
-        let (mut open, mut keys) = (OpenStep::empty(), Vec::new());
-        for first in (0..rows.kept.len()).step_by(CHUNK_ROWS) {
+        let (issued, op) = (rows.batch.wide(Field::Issued), rows.batch.narrow(Field::Op));
+        let bytes = rows.batch.narrow(Field::Bytes);
+        let mut recent = RecentCache::new();
+        let mut begin = 0;
+        let mut cells = self.take_step(0);
+        for row in rows.iter() {
             if self.is_discarded {
-                return Ok(());
+                break;
             }
-            let range = first..rows.kept.len().min(first + CHUNK_ROWS);
-            let (chunk, issued) = (StreamChunk::new(rows, range.clone()), issued.part(range));
-            chunk.keys(&mut keys);
-            let kept = keys.iter().zip(issued).zip(chunk.kept()).filter(|(_, kept)| **kept);
-            if self.are_in_open_step(&open, issued) {
-                kept.for_each(|((key, _), _)| self.count(&mut open, *key));
-                continue;
+            let at = issued.at(row);
+            // The next I/O is nearly always in the same step.
+            if at < begin || at - begin >= self.width_ns {
+                self.put(begin / self.width_ns, cells);
+                begin = at - at % self.width_ns;
+                cells = self.take_step(at / self.width_ns);
             }
-            for ((key, at), _) in kept {
-                self.enter(&mut open, at.cast_unsigned());
-                self.count(&mut open, *key);
-            }
+            let (op, bytes) = (op.op(row), bytes.at(row));
+            let key = StreamKey { op, sequential: rows.sequential[row], bytes };
+            let number = recent.get_or(key.packed(), key, || self.number(key));
+            self.add(&mut cells, number, 1);
         }
-        self.close(&mut open);
+        self.put(begin / self.width_ns, cells);
         Ok(())
     }
     fn new_part(&self) -> Option<Self> {
@@ -214,16 +142,12 @@ impl Fold for StreamSteps {
         for (key, number) in &other.numbers {
             ours[*number] = self.number(*key);
         }
-        let mut open = OpenStep::empty();
-        for (step, cells) in &other.steps {
-            self.enter(&mut open, step.saturating_mul(self.width_ns));
-            for (ios, number) in cells.iter().zip(&ours).filter(|(ios, _)| **ios > 0) {
-                self.add(&mut open.cells, *number, *ios);
+        for (step, theirs) in &other.steps {
+            let mut cells = self.take_step(*step);
+            for (ios, number) in theirs.iter().zip(&ours).filter(|(ios, _)| **ios > 0) {
+                self.add(&mut cells, *number, *ios);
             }
-            self.close(&mut open);
-            if self.is_discarded {
-                return Ok(());
-            }
+            self.put(*step, cells);
         }
         Ok(())
     }

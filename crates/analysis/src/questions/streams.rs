@@ -3,19 +3,16 @@
 
 use crate::cells::{Dimensions, FilteredCells};
 use crate::columns::JsonRow;
+use crate::cube::CellSums;
 use crate::fold::{AnnotatedRows, Fold};
 pub(crate) use crate::questions::stream_figures::share_of;
 pub use crate::questions::stream_figures::{ShareMeasure, StreamFigures};
-use crate::sums::io_sums::IoSums;
-use crate::sums::stream_chunk::{CHUNK_ROWS, StreamChunk};
-use crate::sums::stream_sums::{SUMMED_MAX, StreamSums};
+use crate::sums::io_sums::{IoSums, SumColumns};
+use crate::tables::bounded_table::BoundedTable;
 use crate::tables::recent_cache::RecentCache;
-use crate::tables::smallest_keys::{Admission, SmallestKeys};
 use crate::threshold::Threshold;
-use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::cmp::Reverse;
-use std::slice;
 use steadfast_domain::IoOp;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
@@ -27,44 +24,24 @@ pub use steadfast_tracefile::stream_key::StreamKey;
 /// precedence over others, and smaller sizes over larger ones.
 pub const STREAMS_MAX: usize = 1 << 15;
 
-const NO_STREAM: u32 = u32::MAX;
-
 /// The I/O streams of a capture.
-#[derive(Debug, Clone)]
-pub struct StreamTable {
-    /// Numbers of the streams by key.
-    index: FxHashMap<u64, u32>,
-    recent: Box<RecentCache<u64, u32>>,
-    keys: Vec<u64>,
-    tallies: Vec<IoSums>,
-    smallest: SmallestKeys<StreamRank>,
-    /// I/Os of streams beyond the limit.
-    unlisted: IoSums,
-    buffers: StreamBuffers,
-}
-
-/// Buffers for a few I/Os, and sums that are not yet added to the tallies.
-#[derive(Debug, Clone, Default)]
-struct StreamBuffers {
-    keys: Vec<u64>,
-    streams: Vec<u32>,
-    buckets: Vec<u32>,
-    sums: StreamSums,
-}
+#[derive(Debug, Clone, PartialEq)]
+pub struct StreamTable(BoundedTable<StreamRank>);
 
 /// Order by which streams are chosen if there are too many: sizes of whole sectors first, smaller
 /// sizes before larger ones. In contrast to their share it is known at the first I/O.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct StreamRank {
     has_partial_sector: bool,
     bytes: u32,
+    /// Packed key of the stream.
     key: u64,
 }
 
-impl StreamRank {
-    fn new(key: u64) -> Self {
-        let StreamKey { bytes, .. } = StreamKey::unpacked(key);
-        StreamRank { has_partial_sector: !bytes.is_multiple_of(512), bytes, key }
+impl From<StreamKey> for StreamRank {
+    fn from(key: StreamKey) -> Self {
+        let has_partial_sector = !key.bytes.is_multiple_of(512);
+        StreamRank { has_partial_sector, bytes: key.bytes, key: key.packed() }
     }
 }
 
@@ -82,151 +59,42 @@ impl StreamTable {
 
     /// Creates an empty table that counts at most `most` streams separately.
     pub fn keeping(most: usize) -> Self {
-        StreamTable {
-            index: FxHashMap::default(),
-            recent: Box::default(),
-            keys: Vec::new(),
-            tallies: Vec::new(),
-            smallest: SmallestKeys::new(most),
-            unlisted: IoSums::default(),
-            buffers: StreamBuffers::default(),
-        }
+        StreamTable(BoundedTable::keeping(most))
     }
 
     /// Adds sums of the I/Os of a stream.
     pub fn add(&mut self, key: StreamKey, tally: &IoSums) {
-        self.tally(StreamKey::packed(key.op, key.sequential, key.bytes)).merge(tally);
+        self.0.tally(key.into()).merge(tally);
     }
 
     /// Adds sums of I/Os that were not counted by stream.
     pub fn add_unlisted(&mut self, tally: &IoSums) {
-        self.unlisted.merge(tally);
+        self.0.rest_mut().merge(tally);
     }
 
     /// Iterates over the streams, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (StreamKey, &IoSums)> {
-        self.keys.iter().zip(&self.tallies).map(|(key, tally)| (StreamKey::unpacked(*key), tally))
+        self.0.iter().map(|(rank, tally)| (StreamKey::unpacked(rank.key), tally))
     }
     /// Returns the number of streams that are counted separately.
     pub fn len(&self) -> usize {
-        self.keys.len()
+        self.0.len()
     }
     /// Returns whether there are no streams.
     pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
+        self.len() == 0
     }
     /// Returns the I/Os of the streams beyond [`STREAMS_MAX`], all together.
     pub fn unlisted(&self) -> &IoSums {
-        &self.unlisted
+        self.0.rest()
     }
     /// Returns the sums of one stream.
     pub fn get(&self, key: StreamKey) -> Option<&IoSums> {
-        let stream = self.index.get(&StreamKey::packed(key.op, key.sequential, key.bytes))?;
-        self.tallies.get(*stream as usize)
+        self.0.get(&key.into())
     }
     /// Returns the sums over all streams.
     pub fn total(&self) -> IoSums {
-        let mut total = self.unlisted.clone();
-        self.tallies.iter().for_each(|tally| total.merge(tally));
-        total
-    }
-
-    /// Returns the sums of a stream, or of the unlisted ones if there is no room for it.
-    #[inline]
-    fn tally(&mut self, key: u64) -> &mut IoSums {
-        match self.index.get(&key) {
-            Some(stream) => &mut self.tallies[*stream as usize],
-            None => self.insert(key),
-        }
-    }
-
-    fn take_chunk(&mut self, chunk: &StreamChunk<'_>, buffers: &mut StreamBuffers) {
-        chunk.keys(&mut buffers.keys);
-        buffers.streams.resize(buffers.keys.len(), NO_STREAM);
-        let mut known = 0;
-        loop {
-            known = self.find(known, chunk.kept(), buffers);
-            let Some(key) = buffers.keys.get(known) else { break };
-            if self.smallest.is_full() {
-                // Inserting may evict a stream with I/Os that are not counted yet.
-                return self.take_beyond(chunk, known, buffers);
-            }
-            self.insert(*key);
-        }
-        self.count(chunk, buffers.keys.len(), buffers);
-    }
-
-    /// Finds the streams of I/Os from `first` on. Returns the index of the first I/O whose stream
-    /// is new, or the number of I/Os.
-    #[inline(never)]
-    fn find(&mut self, first: usize, kept: &[bool], buffers: &mut StreamBuffers) -> usize {
-        let StreamBuffers { keys, streams, .. } = buffers;
-        let each = streams[first..].iter_mut().zip(&keys[first..]).zip(&kept[first..]);
-        for (row, ((stream, key), kept)) in each.enumerate() {
-            *stream = match self.recent.get(*key, *key) {
-                _ if !*kept => NO_STREAM,
-                Some(found) => found,
-                None => {
-                    let Some(found) = self.index.get(key) else { return first + row };
-                    self.recent.insert(*key, *key, *found);
-                    *found
-                }
-            };
-        }
-        keys.len()
-    }
-
-    /// Counts the first `first` I/Os, whose streams are known.
-    fn count(&mut self, chunk: &StreamChunk<'_>, first: usize, buffers: &mut StreamBuffers) {
-        let StreamBuffers { streams, buckets, sums, .. } = buffers;
-        let streams = &streams[..first];
-        match chunk.traits().filter(|_| self.tallies.len() <= SUMMED_MAX) {
-            Some(traits) => {
-                let sums = sums.by_stream(traits, &self.keys, &mut self.tallies);
-                chunk.add_up(traits, streams, buckets, sums, &mut self.tallies);
-            }
-            None => chunk.count(streams, &self.keys, &mut self.tallies),
-        }
-    }
-
-    /// Takes I/Os when there are more streams than are counted separately: first those whose
-    /// streams are known, then the others one by one.
-    #[cold]
-    fn take_beyond(&mut self, chunk: &StreamChunk<'_>, known: usize, buffers: &mut StreamBuffers) {
-        self.count(chunk, known, buffers);
-        buffers.sums.flush(&self.keys, &mut self.tallies);
-        let kept = buffers.keys.iter().zip(chunk.kept()).enumerate().skip(known);
-        for (row, (key, _)) in kept.filter(|(_, (_, kept))| **kept) {
-            let tally = slice::from_mut(self.tally(*key));
-            chunk.single_row(row).count(&[0], &[*key], tally);
-        }
-    }
-
-    /// Inserts a stream, which may evict another one. Returns its sums, or those of the unlisted
-    /// streams if it is not among the first in order of rank.
-    #[cold]
-    fn insert(&mut self, key: u64) -> &mut IoSums {
-        let stream = match self.smallest.admit(StreamRank::new(key)) {
-            Admission::Free => {
-                self.keys.push(key);
-                self.tallies.push(IoSums::default());
-                self.keys.len() as u32 - 1
-            }
-            Admission::Replaced(StreamRank { key: evicted, .. }) => self.evict(evicted, key),
-            Admission::Rejected => return &mut self.unlisted,
-        };
-        self.index.insert(key, stream);
-        &mut self.tallies[stream as usize]
-    }
-
-    /// Evicts a stream, whose I/Os count as unlisted from now on, and returns its number, which
-    /// another one gets.
-    fn evict(&mut self, evicted: u64, key: u64) -> u32 {
-        let stream = self.index.remove(&evicted).unwrap_or_default();
-        self.unlisted.merge(&std::mem::take(&mut self.tallies[stream as usize]));
-        self.keys[stream as usize] = key;
-        self.recent.clear();
-        stream
+        self.0.total()
     }
 
     /// Returns the sums over all streams for JSON.
@@ -290,15 +158,6 @@ impl StreamListing {
     }
 }
 
-impl PartialEq for StreamTable {
-    /// Two tables are equal if they have the same streams with the same tallies, in any order.
-    fn eq(&self, other: &Self) -> bool {
-        self.len() == other.len()
-            && self.unlisted == other.unlisted
-            && self.iter().all(|(key, tally)| other.get(key) == Some(tally))
-    }
-}
-
 impl Fold for StreamTable {
     fn fields(&self) -> Fields {
         Fields::new(&[
@@ -312,33 +171,31 @@ impl Fold for StreamTable {
         ])
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        let mut buffers = std::mem::take(&mut self.buffers);
-        for first in (0..rows.kept.len()).step_by(CHUNK_ROWS) {
-            let range = first..rows.kept.len().min(first + CHUNK_ROWS);
-            self.take_chunk(&StreamChunk::new(rows, range), &mut buffers);
+        let columns = SumColumns::new(rows, true);
+        let mut cache = RecentCache::new();
+        for row in rows.iter() {
+            let (op, bytes) = (columns.op.op(row), columns.bytes.at(row));
+            let key = StreamKey { op, sequential: rows.sequential[row], bytes };
+            let tally = self.0.cached_tally(&mut cache, key.packed(), key, || key.into());
+            tally.add_of_stream(&columns, row);
         }
-        buffers.sums.flush(&self.keys, &mut self.tallies);
-        self.buffers = buffers;
         Ok(())
     }
     fn new_part(&self) -> Option<Self> {
-        Some(StreamTable::keeping(self.smallest.most()))
+        Some(StreamTable::keeping(self.0.most()))
     }
     fn check_dimensions(&self, _: Dimensions) -> Result<(), NotRecorded> {
         Ok(())
     }
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         for cell in cells.cells {
-            self.tally(StreamKey::packed(cell.op, cell.sequential, cell.bytes))
-                .add_cell(cell, cells.dimensions.single_ios, true);
+            let key = StreamKey { op: cell.op, sequential: cell.sequential, bytes: cell.bytes };
+            self.0.tally(key.into()).add_cell(cell, cells.dimensions.single_ios, true);
         }
         Ok(())
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        self.unlisted.merge(&other.unlisted);
-        for (key, tally) in other.keys.iter().zip(other.tallies) {
-            self.tally(*key).absorb(tally);
-        }
+        self.0.merge(other.0);
         Ok(())
     }
 }
@@ -452,7 +309,7 @@ mod tests {
             Vec::new(),
         ];
         for one in &each {
-            assert_equals_one_by_one(slice::from_ref(one));
+            assert_equals_one_by_one(std::slice::from_ref(one));
         }
         assert_equals_one_by_one(&[usual(), each.concat(), usual()]);
         assert_equals_one_by_one(&[usual(), ios(30_000, 2000, |_, _| ()), usual()]);

@@ -1,6 +1,7 @@
 //! [`IoSums`] of I/Os that share a stream, a process, a device or several of these.
 
 use crate::cells::{CubeCell, FLAGS};
+use crate::cube::CellSums;
 use crate::device_layer::DeviceLayer;
 use crate::fold::AnnotatedRows;
 use crate::sums::io_times::IoTimes;
@@ -97,29 +98,6 @@ impl IoSums {
         IoSums { times: IoTimes { responses, queued, ..self.times }, ..*self }
     }
 
-    /// Adds the sums of another part.
-    pub fn merge(&mut self, other: &IoSums) {
-        OpSums::merge_each(&mut self.ops, &other.ops);
-        self.times.merge_with(&other.times, ResponseHistogram::merge);
-        self.offsets |= other.offsets;
-        for (ours, theirs) in self.flags.iter_mut().zip(&other.flags) {
-            *ours = ours.saturating_add(*theirs);
-        }
-        self.flagged = self.flagged.saturating_add(other.flagged);
-        self.beyond = self.beyond.saturating_add(other.beyond);
-        self.merged = self.merged.saturating_add(other.merged);
-        if let Some(span_ns) = other.span_ns {
-            self.reach(span_ns);
-        }
-    }
-
-    /// Adds the sums of another part and takes over its memory where possible.
-    pub(crate) fn absorb(&mut self, mut other: IoSums) {
-        self.times.responses.take_over(&mut other.times.responses);
-        self.times.queued.take_over(&mut other.times.queued);
-        self.merge(&other);
-    }
-
     /// Adds one I/O.
     #[inline]
     pub fn add(&mut self, columns: &SumColumns<'_>, row: usize) {
@@ -140,6 +118,29 @@ impl IoSums {
         self.add_flags(columns.flags.at(row));
         let issued_ns = columns.issued.at(row);
         self.reach((issued_ns, issued_ns));
+    }
+
+    /// Adds one I/O to the sums of its stream. A capture may have many streams, so their sums hold
+    /// only what listings of streams show: of the flags only failures, no histogram of times in the
+    /// queue, no issue times, no merges and no content.
+    #[inline]
+    pub(crate) fn add_of_stream(&mut self, columns: &SumColumns<'_>, row: usize) {
+        let op = columns.op.op(row) as usize;
+        self.ops[op].add(columns.bytes.at(row), columns.rows.sequential[row]);
+        self.offsets |= columns.offset.at(row);
+        self.times.depths.add(columns.rows.depth[row]);
+        let has_failed = columns.flags.at(row) & u32::from(flags::FAILED) != 0;
+        self.flags[flags::FAILED.trailing_zeros() as usize] += u64::from(has_failed);
+        let (response_ns, queued_ns) = (columns.response.at(row), columns.queued.at(row));
+        if response_ns != RESPONSE_UNKNOWN {
+            self.times.responses.add(response_ns);
+        }
+        if queued_ns > 0 {
+            self.times.queued.total.add(queued_ns);
+            if response_ns != RESPONSE_UNKNOWN {
+                self.times.together.add(queued_ns, response_ns);
+            }
+        }
     }
 
     /// Counts the flags of an I/O. The loop is short: most I/Os have one flag or none.
@@ -180,6 +181,29 @@ impl IoSums {
             *ours = ours.saturating_add(*theirs);
         }
         self.reach(cell.span_ns);
+    }
+}
+
+impl CellSums for IoSums {
+    fn merge(&mut self, other: &Self) {
+        OpSums::merge_each(&mut self.ops, &other.ops);
+        self.times.merge_with(&other.times, ResponseHistogram::merge);
+        self.offsets |= other.offsets;
+        for (ours, theirs) in self.flags.iter_mut().zip(&other.flags) {
+            *ours = ours.saturating_add(*theirs);
+        }
+        self.flagged = self.flagged.saturating_add(other.flagged);
+        self.beyond = self.beyond.saturating_add(other.beyond);
+        self.merged = self.merged.saturating_add(other.merged);
+        if let Some(span_ns) = other.span_ns {
+            self.reach(span_ns);
+        }
+    }
+
+    fn absorb(&mut self, mut other: Self) {
+        self.times.responses.take_over(&mut other.times.responses);
+        self.times.queued.take_over(&mut other.times.queued);
+        self.merge(&other);
     }
 }
 

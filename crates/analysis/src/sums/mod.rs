@@ -14,5 +14,3 @@ pub mod response;
 pub(crate) mod server_cpu_use;
 pub mod sparse;
 pub mod step_width;
-pub(crate) mod stream_chunk;
-pub(crate) mod stream_sums;

@@ -26,13 +26,6 @@ impl ResponseHistogram {
         self.buckets.count(FineHistogram::index(ns));
     }
 
-    /// Adds one response time to the histogram only, by its bucket. The caller adds the rest to
-    /// [`Self::total`].
-    #[inline]
-    pub(crate) fn count_bucket(&mut self, bucket: u32) {
-        self.buckets.count(bucket as usize);
-    }
-
     pub(crate) fn add_times(&mut self, times: &Times) {
         self.total.merge(times.total);
         for (index, count) in &times.buckets {

@@ -1,6 +1,7 @@
 //! Sums of I/Os by key. A bounded number of keys, the smallest in their order
 //! ([`crate::tables::smallest_keys`]), has sums of its own; everything else shares one tally.
 
+use crate::cube::CellSums;
 use crate::sums::io_sums::IoSums;
 use crate::tables::recent_cache::RecentCache;
 use crate::tables::smallest_keys::{Admission, SmallestKeys};
@@ -9,10 +10,10 @@ use std::hash::Hash;
 use std::mem;
 
 #[derive(Debug, Clone)]
-pub(crate) struct BoundedTable<K> {
+pub(crate) struct BoundedTable<K, S = IoSums> {
     /// Index into `tallies` by key.
     indexes: FxHashMap<K, u32>,
-    tallies: Vec<IoSums>,
+    tallies: Vec<S>,
     smallest: SmallestKeys<K>,
     /// Number of times that an index passed to another key.
     evictions: u64,
@@ -21,11 +22,11 @@ pub(crate) struct BoundedTable<K> {
 /// Index of the shared tally of all other keys.
 const REST: u32 = 0;
 
-impl<K: Copy + Ord + Hash> BoundedTable<K> {
+impl<K: Copy + Ord + Hash, S: CellSums + Clone> BoundedTable<K, S> {
     pub(crate) fn keeping(most: usize) -> Self {
         BoundedTable {
             indexes: FxHashMap::default(),
-            tallies: vec![IoSums::default()],
+            tallies: vec![S::default()],
             smallest: SmallestKeys::new(most),
             evictions: 0,
         }
@@ -36,15 +37,32 @@ impl<K: Copy + Ord + Hash> BoundedTable<K> {
     }
 
     /// Returns the keys with their tallies, in no particular order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &IoSums)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &S)> {
         self.indexes.iter().map(|(key, index)| (key, &self.tallies[*index as usize]))
     }
 
-    pub(crate) fn rest(&self) -> &IoSums {
+    /// Returns the number of keys with sums of their own.
+    pub(crate) fn len(&self) -> usize {
+        self.indexes.len()
+    }
+
+    /// Returns the tally of a key that has sums of its own.
+    pub(crate) fn get(&self, key: &K) -> Option<&S> {
+        self.indexes.get(key).map(|index| &self.tallies[*index as usize])
+    }
+
+    /// Returns the sums over all keys.
+    pub(crate) fn total(&self) -> S {
+        let mut total = self.rest().clone();
+        self.iter().for_each(|(_, tally)| total.merge(tally));
+        total
+    }
+
+    pub(crate) fn rest(&self) -> &S {
         &self.tallies[REST as usize]
     }
 
-    pub(crate) fn rest_mut(&mut self) -> &mut IoSums {
+    pub(crate) fn rest_mut(&mut self) -> &mut S {
         self.at(REST)
     }
 
@@ -56,13 +74,13 @@ impl<K: Copy + Ord + Hash> BoundedTable<K> {
     }
 
     /// Returns the tally of a key, or the shared tally.
-    pub(crate) fn tally(&mut self, key: K) -> &mut IoSums {
+    pub(crate) fn tally(&mut self, key: K) -> &mut S {
         let index = self.index(key);
         self.at(index)
     }
 
     #[inline]
-    fn at(&mut self, index: u32) -> &mut IoSums {
+    fn at(&mut self, index: u32) -> &mut S {
         &mut self.tallies[index as usize]
     }
 
@@ -84,7 +102,7 @@ impl<K: Copy + Ord + Hash> BoundedTable<K> {
         number: u64,
         code: C,
         key: impl FnOnce() -> K,
-    ) -> &mut IoSums {
+    ) -> &mut S {
         let index = match cache.get(number, code) {
             Some(index) => index,
             None => {
@@ -114,7 +132,7 @@ impl<K: Copy + Ord + Hash> BoundedTable<K> {
         let index = match self.smallest.admit(key) {
             Admission::Rejected => return REST,
             Admission::Free => {
-                self.tallies.push(IoSums::default());
+                self.tallies.push(S::default());
                 self.tallies.len() as u32 - 1
             }
             Admission::Replaced(largest) => self.evict(largest),
@@ -134,14 +152,10 @@ impl<K: Copy + Ord + Hash> BoundedTable<K> {
     }
 }
 
-impl<K: Eq + Hash> PartialEq for BoundedTable<K> {
+impl<K: Copy + Ord + Hash, S: CellSums + Clone + PartialEq> PartialEq for BoundedTable<K, S> {
     fn eq(&self, other: &Self) -> bool {
-        let is_equal = |(key, ours): (&K, &u32)| {
-            let theirs = other.indexes.get(key).map(|theirs| &other.tallies[*theirs as usize]);
-            theirs == Some(&self.tallies[*ours as usize])
-        };
-        self.indexes.len() == other.indexes.len()
-            && self.tallies.first() == other.tallies.first()
-            && self.indexes.iter().all(is_equal)
+        self.len() == other.len()
+            && self.rest() == other.rest()
+            && self.iter().all(|(key, ours)| other.get(key) == Some(ours))
     }
 }

@@ -5,7 +5,7 @@ use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 
 /// Number of slots: far more than keys in use at a time, so that two keys seldom share a slot.
-pub(crate) const SLOTS: usize = 1 << 10;
+const SLOTS: usize = 1 << 10;
 
 /// Recently used keys with their values. Keys that share a slot evict each other, so an adversary
 /// who chooses the keys can make the cache useless, but no worse.
@@ -58,7 +58,7 @@ impl<K: Copy + PartialEq, V: Copy> RecentCache<K, V> {
 }
 
 #[inline(always)]
-pub(crate) fn slot(number: u64) -> usize {
+fn slot(number: u64) -> usize {
     FxBuildHasher.hash_one(number) as usize % SLOTS
 }
 

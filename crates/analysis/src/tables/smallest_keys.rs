@@ -34,13 +34,9 @@ impl<K: Ord + Copy> SmallestKeys<K> {
         self.most
     }
 
-    pub(crate) fn is_full(&self) -> bool {
-        self.keys.len() >= self.most
-    }
-
     /// Admits a key that is not kept yet.
     pub(crate) fn admit(&mut self, key: K) -> Admission<K> {
-        if !self.is_full() {
+        if self.keys.len() < self.most {
             self.keys.push(key);
             return Admission::Free;
         }

@@ -423,9 +423,6 @@ impl OpenGroup {
                 let what = format!("{} rows are missing", count - read);
                 return Err(TraceError::damaged(place, what));
             }
-            if column.field == Field::Issued {
-                batch.note_order();
-            }
         }
         self.left -= count;
         batch.set_length(batch.length + count);

@@ -50,93 +50,75 @@ impl FidelitySide {
         span_ns: (u64, u64),
         step_ns: u64,
     ) -> Result<Self, TraceError> {
-        let figures = match captured.conditions().step_ns {
-            None => TraceSideFigures::from_ios(captured, pass, span_ns.0, step_ns)?,
-            Some(recorded_ns) => {
-                TraceSideFigures::from_sums(captured, pass, span_ns, recorded_ns, step_ns)?
-            }
-        };
-        let TraceSideFigures { streams, steps, depths, devices } = figures;
-        Ok(FidelitySide {
+        let mut side = FidelitySide {
             conditions: captured.conditions().clone(),
             missing: captured.integrity().missing(),
             span_ns,
-            streams,
+            streams: StreamTable::new(),
             step_ns,
-            steps,
-            depths,
-            devices,
+            steps: BTreeMap::new(),
+            depths: None,
+            devices: BTreeMap::new(),
             filter: pass.filter.describe(captured.conditions()),
-        })
+        };
+        match captured.conditions().step_ns {
+            None => side.read_ios(captured, pass)?,
+            Some(recorded_ns) => side.read_sums(captured, pass, recorded_ns)?,
+        }
+        Ok(side)
     }
 
     /// Returns the time from the first to the last I/O, in nanoseconds.
     pub fn lasted_ns(&self) -> u64 {
         self.span_ns.1.saturating_sub(self.span_ns.0)
     }
-}
 
-/// The figures of a capture, from single I/Os or from step sums.
-struct TraceSideFigures {
-    streams: StreamTable,
-    steps: BTreeMap<u64, CaptureStep>,
-    depths: Option<FineHistogram>,
-    devices: BTreeMap<u16, u64>,
-}
-
-impl TraceSideFigures {
     /// Reads single I/Os.
-    fn from_ios(
-        captured: &Captured,
-        pass: &PassOptions,
-        begin_ns: u64,
-        step_ns: u64,
-    ) -> Result<Self, TraceError> {
-        let mut streams = StreamTable::new();
+    fn read_ios(&mut self, captured: &Captured, pass: &PassOptions) -> Result<(), TraceError> {
+        let (begin_ns, step_ns) = (self.span_ns.0, self.step_ns.max(1));
         let mut depths = vec![0u64; FineHistogram::LEN];
-        let mut steps: BTreeMap<u64, CaptureStep> = BTreeMap::new();
-        let mut devices = BTreeMap::new();
-        let mut ios = captured.ios(pass, streams.fields().and(Fields::new(&[Field::Device])))?;
+        let fields = self.streams.fields().and(Fields::new(&[Field::Device]));
+        let mut ios = captured.ios(pass, fields)?;
         while let Some(rows) = ios.next_batch()? {
-            streams.take(&rows)?;
+            self.streams.take(&rows)?;
             for row in rows.iter() {
-                let number = rows.batch.issued_ns(row).saturating_sub(begin_ns) / step_ns.max(1);
-                if steps.len() >= STEPS_MAX && !steps.contains_key(&number) {
+                let number = rows.batch.issued_ns(row).saturating_sub(begin_ns) / step_ns;
+                if self.steps.len() >= STEPS_MAX && !self.steps.contains_key(&number) {
                     return Err(TraceError::TooFine(format!(
                         "more than {STEPS_MAX} capture steps; choose wider steps with --step"
                     )));
                 }
-                let step = steps.entry(number).or_default();
+                let step = self.steps.entry(number).or_default();
                 let op = rows.batch.op(row) as usize;
                 step.ops[op].add(rows.batch.bytes(row), rows.sequential[row]);
                 step.times.add(rows.response_ns(row), 0, rows.depth[row]);
-                *devices.entry(rows.batch.device(row)).or_default() += 1;
+                *self.devices.entry(rows.batch.device(row)).or_default() += 1;
                 if rows.depth[row] > 0 {
                     depths[FineHistogram::index(u64::from(rows.depth[row]))] += 1;
                 }
             }
         }
-        let depths = Some(FineHistogram::from_dense(&depths)).filter(|depths| depths.total() > 0);
-        Ok(TraceSideFigures { streams, steps, depths, devices })
+        let depths = FineHistogram::from_dense(&depths);
+        self.depths = Some(depths).filter(|depths| depths.total() > 0);
+        Ok(())
     }
 
     /// Reads step sums. Recorded steps are joined starting with the first one, so that both captures
     /// begin with step 0.
-    fn from_sums(
+    fn read_sums(
+        &mut self,
         captured: &Captured,
         pass: &PassOptions,
-        span_ns: (u64, u64),
         recorded_ns: u64,
-        step_ns: u64,
-    ) -> Result<Self, TraceError> {
-        let mut streams = StreamTable::new();
-        let mut recorded = steps_over(pass, span_ns, recorded_ns);
-        captured.run(pass, &mut [&mut streams, &mut recorded])?;
-        let (first, joined) = (span_ns.0 / recorded_ns, (step_ns / recorded_ns).max(1));
-        let mut steps: BTreeMap<u64, CaptureStep> = BTreeMap::new();
+    ) -> Result<(), TraceError> {
+        let mut recorded = steps_over(pass, self.span_ns, recorded_ns);
+        captured.run(pass, &mut [&mut self.streams, &mut recorded])?;
+        let first = self.span_ns.0 / recorded_ns;
+        let joined = (self.step_ns / recorded_ns).max(1);
         for (number, step) in recorded.finish()? {
-            steps.entry(number.saturating_sub(first) / joined).or_default().merge(&step);
+            let number = number.saturating_sub(first) / joined;
+            self.steps.entry(number).or_default().merge(&step);
         }
-        Ok(TraceSideFigures { streams, steps, depths: None, devices: BTreeMap::new() })
+        Ok(())
     }
 }

@@ -5,6 +5,7 @@ use super::pairs::{DevicePair, OpPair, StartErrors};
 use super::side::FidelitySide;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use steadfast_analysis::cube::CellSums;
 use steadfast_analysis::sums::io_sums::IoSums;
 use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_domain::units::Bytes;
