@@ -6,7 +6,7 @@ pub mod busy_time;
 pub(crate) mod checkpoint;
 pub(crate) mod data_transfers;
 mod lookback;
-mod outstanding;
+pub mod outstanding;
 pub(crate) mod overflow_guard;
 pub(crate) mod selected_runs;
 pub mod sequential;

@@ -14,7 +14,7 @@ const SHIFTED_MAX: usize = 32;
 /// Completion times of the outstanding I/Os. Most I/Os complete nearly in issue order and enter a
 /// sorted queue; the few others enter a heap.
 #[derive(Default)]
-pub(crate) struct OutstandingSet {
+pub struct OutstandingSet {
     /// Completion times, in ascending order.
     queue: VecDeque<u64>,
     heap: BinaryHeap<Reverse<u64>>,
@@ -50,7 +50,7 @@ impl OutstandingSet {
     /// I/Os outstanding at `issued` including this one, or 0 while there are more than can be
     /// tracked.
     #[inline]
-    pub(crate) fn add(&mut self, issued: u64, completed: u64) -> u32 {
+    pub fn add(&mut self, issued: u64, completed: u64) -> u32 {
         while self.queue.front().is_some_and(|first| *first <= issued) {
             self.queue.pop_front();
         }

@@ -13,7 +13,6 @@ pub mod address_map;
 pub mod applied;
 mod capture_gaps;
 mod captured_io;
-mod completions;
 mod due_order;
 mod error;
 mod fua_emulation;

@@ -3,11 +3,11 @@
 
 use super::address_map::MappedIo;
 use super::captured_io::{CapturedIo, FIELDS};
-use super::completions::CompletionHeap;
 use super::due_order::DueOrder;
 use super::plan::ReplayPlan;
 use super::think_times::ThinkTimes;
 use std::sync::Arc;
+use steadfast_analysis::annotate::outstanding::OutstandingSet;
 use steadfast_analysis::pass::AnnotatedBatches;
 use steadfast_domain::{Bytes, DueIo, Nanos, Op};
 use steadfast_tracefile::error::TraceError;
@@ -44,7 +44,7 @@ pub(super) struct ReplayPlayer {
     /// The rest of a discard whose first part was played.
     rest: Option<ReplayedIo>,
     think_times: ThinkTimes,
-    completions: CompletionHeap,
+    outstanding: OutstandingSet,
     last_due_ns: u64,
     counts: AdaptationCounts,
     ended: bool,
@@ -59,7 +59,7 @@ impl ReplayPlayer {
             last_due_ns: plan.origin_ns,
             plan: Arc::clone(plan),
             think_times: ThinkTimes::default(),
-            completions: CompletionHeap::default(),
+            outstanding: OutstandingSet::default(),
             counts: AdaptationCounts::default(),
             ended: false,
         }
@@ -138,8 +138,11 @@ impl ReplayPlayer {
         let mut io = DueIo { fua, ..DueIo::new(due, captured.op, offset, size) };
         if !self.plan.rounded_times {
             io.think = self.think_time(&captured);
-            io.outstanding =
-                self.completions.outstanding_at(captured.due_ns, captured.completed_ns);
+            // A closed loop keeps as many outstanding as the capture had.
+            let outstanding = captured
+                .completed_ns
+                .map(|completed_ns| self.outstanding.add(captured.due_ns, completed_ns));
+            io.outstanding = outstanding.filter(|count| *count > 0);
         }
         Some(ReplayedIo { io, captured })
     }
