@@ -28,6 +28,7 @@ pub fn file_systems_on(device: &Device, roots: &SystemRoots) -> Vec<DeviceFileSy
 /// A mounted file system, found by the directory where it is mounted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MountedFileSystem {
+    /// Directory where it is mounted.
     pub mount_point: PathBuf,
     /// Device number in the superblock.
     pub number: DeviceNumber,

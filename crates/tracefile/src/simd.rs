@@ -3,6 +3,16 @@
 
 use multiversion::multiversion;
 
+/// Returns the bitwise OR of all times.
+#[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
+pub fn bits_of_any(times: &[i64]) -> i64 {
+    let mut any = 0;
+    for time in times {
+        any |= time;
+    }
+    any
+}
+
 /// Returns whether times ascend and none is negative; true for fewer than two times.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
 pub fn are_ascending(times: &[i64]) -> bool {
@@ -27,6 +37,14 @@ pub fn any_outlives(issued: &[i64], responses: &[i64], last: u64) -> bool {
         all |= waited.wrapping_sub(response) | waited | response;
     }
     all >> 63 == 1
+}
+
+/// Sets a mark to 1 if its number equals `wanted`, otherwise to 0.
+#[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
+pub fn mark(numbers: &[u32], wanted: u32, marks: &mut [u8]) {
+    for (mark, number) in marks.iter_mut().zip(numbers) {
+        *mark = u8::from(*number == wanted);
+    }
 }
 
 /// Writes the positions of the kept block-layer I/Os of a device to the beginning of `places`

@@ -8,5 +8,6 @@ pub(crate) mod data_transfers;
 mod lookback;
 pub mod outstanding;
 pub(crate) mod overflow_guard;
+mod rows_by_kind;
 pub(crate) mod selected_runs;
 pub mod sequential;

@@ -23,20 +23,25 @@
 //! depths are counted in `outstanding.rs`, and busy time is determined in `busy_time.rs`.
 
 use crate::annotate::busy_time::{BusySpan, DeviceBusySpan, DeviceBusyTime};
-use crate::annotate::lookback::{Lookback, LookbackState};
+use crate::annotate::lookback::{
+    DeviceIos, IOS_MAX, IoExtent, Lookback, LookbackScratch, LookbackState, PlaceInRun,
+};
 use crate::annotate::outstanding::{OutstandingSet, OutstandingState};
+use crate::annotate::rows_by_kind::{NewKind, ROWS_MAX, RowsByKind};
 use crate::device_layer::{DeviceLayer, device_layer_index};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_domain::random_bits::mix64;
-use steadfast_domain::{CaptureConditions, IoOp, Layer};
-use steadfast_tracefile::batch::{Batch, NarrowColumn, PART_MAX, WideColumn};
+use steadfast_domain::{CaptureConditions, Layer};
+use steadfast_tracefile::batch::{Batch, NarrowColumn, WideColumn};
 use steadfast_tracefile::schema::Field;
 use steadfast_tracefile::simd;
 
 /// Default number of I/Os, and of runs, of the same operation and device in the lookback.
 pub const WINDOW: usize = 32;
+
+const _: () = assert!(ROWS_MAX <= IOS_MAX);
 
 /// Optional annotations of an I/O from the I/Os before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,6 +115,8 @@ pub struct Sequencer {
     has_annotations: bool,
     has_busy: bool,
     keeps_recorded_depth: bool,
+    kinds: RowsByKind,
+    scratch: LookbackScratch,
     /// Number of I/Os whose depth was counted.
     pub depths_counted: u64,
 }
@@ -165,6 +172,8 @@ impl Sequencer {
             has_annotations: false,
             has_busy: true,
             keeps_recorded_depth: false,
+            kinds: RowsByKind::default(),
+            scratch: LookbackScratch::new(window.max(1)),
             depths_counted: 0,
         }
     }
@@ -197,6 +206,7 @@ impl Sequencer {
             outstanding: OutstandingSet::from_state(&saved.outstanding),
         };
         self.window = before.window;
+        self.scratch = LookbackScratch::new(before.window);
         self.recent_slots.clone_from(&before.recent_slots);
         self.recent = before.recent.iter().cloned().map(Lookback::resume_from).collect();
         self.device_slots.clone_from(&before.device_slots);
@@ -238,49 +248,62 @@ impl Sequencer {
 
     /// Annotates the next events, which must come in issue order.
     pub fn follow(&mut self, batch: &Batch) {
+        let response_bits = simd::bits_of_any(batch.responses());
         self.annotations.clear();
         if self.has_annotations {
             self.annotations.resize(batch.len(), IoAnnotations::NONE);
         }
         self.sequential.clear();
         self.sequential.resize(batch.len(), false);
-        self.find_runs(batch);
-        self.follow_devices(batch);
+        for first in (0..batch.len()).step_by(ROWS_MAX) {
+            self.find_runs(batch, first..batch.len().min(first + ROWS_MAX));
+        }
+        self.follow_devices(batch, response_bits);
     }
 
-    /// Finds the sequential I/Os and their positions within their runs. I/Os without bytes are never
-    /// sequential.
-    fn find_runs(&mut self, batch: &Batch) {
-        let (offset, bytes) = (batch.wide(Field::Offset), batch.narrow(Field::Bytes));
-        let (op, inode) = (batch.narrow(Field::Op), batch.wide(Field::Inode));
-        let (device, layer) = (batch.narrow(Field::Device), batch.narrow(Field::Layer));
-        for row in 0..batch.len() {
-            let length = u64::from(bytes.at(row));
-            if length == 0 {
-                continue;
-            }
-            let is_file = layer.layer(row) == Layer::FileSystem;
-            let side = device_layer_index(device.at(row) as u16, is_file);
-            let kind = side * IoOp::ALL.len() + op.op(row) as usize;
-            let new = || Lookback::new(self.window);
-            let number = slot(&mut self.recent_slots, kind, &mut self.recent, new);
-            let mut begin = offset.at(row);
-            if is_file {
-                // Shifted by a hash of the inode, so that equal offsets in two files differ.
-                begin = begin.wrapping_add(mix64(inode.at(row)));
-            }
-            let place = self.recent[number].take(begin, begin.wrapping_add(length));
-            let Some(place) = place else { continue };
-            self.sequential[row] = true;
-            if let Some(annotations) = self.annotations.get_mut(row) {
-                annotations.run = place.position;
-                annotations.run_slot = run_slot(number, self.window, place.run);
+    /// Finds the sequential I/Os and their positions within their runs. The I/Os of one operation
+    /// on one device do not depend on others, so each kind is processed separately: its lookback
+    /// stays in the cache, and its I/Os are similar.
+    fn find_runs(&mut self, batch: &Batch, rows: Range<usize>) {
+        self.find_kinds(batch, rows.clone());
+        let extents = ExtentColumns::new(batch, rows.clone());
+        let sequential = &mut self.sequential[rows.clone()];
+        let annotations = self.annotations.get_mut(rows).unwrap_or_default();
+        let lookbacks = self.recent.iter_mut().zip(self.kinds.iter()).enumerate();
+        for (number, (lookback, rows)) in lookbacks {
+            let Some(first) = rows.first() else { continue };
+            let found = |row: u16, place: PlaceInRun| {
+                sequential[usize::from(row)] = true;
+                if let Some(annotations) = annotations.get_mut(usize::from(row)) {
+                    annotations.run = place.position;
+                    annotations.run_slot = run_slot(number, self.window, place.run);
+                }
+            };
+            let scratch = &mut self.scratch;
+            if extents.are_in_files(*first) {
+                let extent_of = move |row| extents.in_file(row);
+                lookback.take_all(scratch, DeviceIos { rows, extent_of }, found);
+            } else {
+                let extent_of = move |row| extents.on_device(row);
+                lookback.take_all(scratch, DeviceIos { rows, extent_of }, found);
             }
         }
     }
 
+    /// Lists the rows of each operation, device and layer. I/Os without bytes are not listed.
+    fn find_kinds(&mut self, batch: &Batch, rows: Range<usize>) {
+        self.kinds.start(batch, rows);
+        let mut next = 0;
+        while let Some(NewKind { row, kind }) = self.kinds.list_from(next) {
+            let new = || Lookback::new(self.window);
+            let slot = slot(&mut self.recent_slots, kind, &mut self.recent, new);
+            self.kinds.add_kind(kind, slot);
+            next = row;
+        }
+    }
+
     /// Determines the queue depth, idle time and busy time of each I/O.
-    fn follow_devices(&mut self, batch: &Batch) {
+    fn follow_devices(&mut self, batch: &Batch, response_bits: i64) {
         let counts = self.depths != DepthSource::Recorded || !batch.has_depths();
         self.depth.clear();
         if self.depths == DepthSource::Recorded && (counts || !self.keeps_recorded_depth) {
@@ -300,7 +323,7 @@ impl Sequencer {
             self.follow_each(batch, counts);
         }
         if !counts {
-            self.track_outstanding_at_end(batch);
+            self.track_outstanding_at_end(batch, response_bits);
         }
     }
 
@@ -334,14 +357,14 @@ impl Sequencer {
 
     /// Tracks the I/Os that are outstanding beyond the end of a batch whose depths are all
     /// recorded. Depths of a later batch may have to be counted.
-    fn track_outstanding_at_end(&mut self, batch: &Batch) {
+    fn track_outstanding_at_end(&mut self, batch: &Batch, response_bits: i64) {
         let times = TimeColumns::new(batch);
-        // An upper bound that is quick to compute: the bitwise OR is no less than the longest time.
-        let longest = batch.responses().iter().fold(0, |bits, time| bits | time.cast_unsigned());
+        // An upper bound: the bitwise OR is no less than the longest response time.
+        let longest = response_bits.cast_unsigned();
         let Some(last_row) = batch.len().checked_sub(1) else { return };
         let end = times.issued.at(last_row);
-        for first in (0..batch.len()).step_by(PART_MAX) {
-            let rows = first..batch.len().min(first + PART_MAX);
+        for first in (0..batch.len()).step_by(ROWS_MAX) {
+            let rows = first..batch.len().min(first + ROWS_MAX);
             let last_issued = times.issued.at(rows.end - 1);
             if last_issued.saturating_add(longest) > end && times.any_outlives(rows.clone(), end) {
                 rows.for_each(|row| self.track_if_outstanding(&times, row, end));
@@ -399,6 +422,43 @@ impl<'b> TimeColumns<'b> {
         let is_known = response != RESPONSE_UNKNOWN;
         let completed = issued.saturating_add(response);
         is_known.then_some(CompletedIo { side, issued, completed })
+    }
+}
+
+#[derive(Clone, Copy)]
+struct ExtentColumns<'b> {
+    offset: &'b [i64],
+    bytes: &'b [i32],
+    inode: &'b [i64],
+    layer: &'b [i32],
+}
+
+impl<'b> ExtentColumns<'b> {
+    fn new(batch: &'b Batch, rows: Range<usize>) -> Self {
+        ExtentColumns {
+            offset: batch.wide(Field::Offset).part(rows.clone()),
+            bytes: batch.narrow(Field::Bytes).part(rows.clone()),
+            inode: batch.wide(Field::Inode).part(rows.clone()),
+            layer: batch.narrow(Field::Layer).part(rows),
+        }
+    }
+
+    fn are_in_files(&self, row: u16) -> bool {
+        self.layer[usize::from(row)] == Layer::FileSystem as i32
+    }
+
+    #[inline]
+    fn on_device(&self, row: u16) -> IoExtent {
+        let begin = self.offset[usize::from(row)].cast_unsigned();
+        let bytes = u64::from(self.bytes[usize::from(row)].cast_unsigned());
+        IoExtent { begin, end: begin.wrapping_add(bytes) }
+    }
+
+    /// Returns the extent shifted by a hash of the inode, so that equal offsets in two files differ.
+    fn in_file(&self, row: u16) -> IoExtent {
+        let shift = mix64(self.inode[usize::from(row)].cast_unsigned());
+        let IoExtent { begin, end } = self.on_device(row);
+        IoExtent { begin: begin.wrapping_add(shift), end: end.wrapping_add(shift) }
     }
 }
 
@@ -523,12 +583,12 @@ mod tests {
         let mut longest = None;
         for window in [1, 2, 3, 32, 700, 4096] {
             for (devices, ops, in_files) in kinds {
-                let events = many_ios(2 * PART_MAX as u64 + 77, devices, ops, in_files);
+                let events = many_ios(2 * ROWS_MAX as u64 + 77, devices, ops, in_files);
                 let expected = positions_by_rule(window, &events);
                 let mut sequencer = Sequencer::new(window).with_annotations(true);
                 let (mut found, mut left) = (Vec::new(), &events[..]);
                 // Long and short batches alternate.
-                for (number, length) in [60, 5000, 1, 2500, 0, PART_MAX].into_iter().enumerate() {
+                for (number, length) in [60, 5000, 1, 2500, 0, ROWS_MAX].into_iter().enumerate() {
                     let (part, later) = left.split_at(left.len().min(length));
                     left = later;
                     sequencer.follow(&Batch::from_events(part));
@@ -645,7 +705,7 @@ mod tests {
 
     #[test]
     fn ios_outstanding_at_the_end_of_a_batch_count_in_the_next() {
-        let count = 3 * PART_MAX as u64;
+        let count = 3 * ROWS_MAX as u64;
         let io = |number: u64| {
             // A few of the first I/Os last until the end or longer, or have no known completion.
             let response_ns = match mix64(number) % 1500 {

@@ -2,7 +2,7 @@
 
 use super::streams_and_processes::edges;
 use crate::http_error::HttpResult;
-use crate::maps::RANGES;
+use crate::maps::ADDRESS_RANGES;
 use crate::process_hits::ProcessHitsFold;
 use crate::query::QueryString;
 use crate::selection::IoSelection;

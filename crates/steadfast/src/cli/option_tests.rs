@@ -342,17 +342,17 @@ fn unknown_options<'a>(root: &Command, line: &'a str) -> Vec<&'a str> {
         return Vec::new();
     }
     // Options of every command.
-    let mut accepted: Vec<&str> = vec!["help", "quiet", "color"];
-    accepted.extend(command.get_arguments().filter_map(Arg::get_long));
+    let mut accepted: BTreeSet<String> = ["help", "quiet", "color"].map(str::to_owned).into();
+    accepted.extend(command.get_arguments().filter_map(Arg::get_long).map(str::to_owned));
     if command.get_name() == "fio" {
         // Our --size, renamed where fio's is also possible.
-        accepted.push("target-size");
-        accepted.extend(steadfast_exchange::fio::option_names());
+        accepted.insert("target-size".to_owned());
+        accepted.extend(steadfast_exchange::fio::option_names().map(str::to_owned));
     }
     words
         .filter_map(|word| word.strip_prefix("--"))
         // The name ends at the first character that no option has in its name, such as '='.
         .filter_map(|word| word.split(|c: char| !c.is_alphanumeric() && !"-_".contains(c)).next())
-        .filter(|name| !name.is_empty() && !accepted.contains(name))
+        .filter(|name| !name.is_empty() && !accepted.contains(*name))
         .collect()
 }

@@ -1,8 +1,7 @@
 //! Traces of other tools, imported, and read by other parsers in Python (`foreign_traces.py`).
 
 use super::fixtures::{
-    Arguments, TestDirectory, parse_json, python, refuse, run_ending, run_in, stderr, succeed,
-    succeed_json,
+    TestDirectory, parse_json, python, refuse, run_ending, run_in, stderr, succeed, succeed_json,
 };
 use std::collections::BTreeSet;
 use std::fs::{File, read, remove_file, write};
