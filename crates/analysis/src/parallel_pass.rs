@@ -304,12 +304,13 @@ impl SharedPassState {
         if group == end_group {
             return self.ordered.take().map(PassTask::End);
         }
-        if self.ordered.is_none() {
-            return None;
+        if self.ordered.is_some()
+            && let Some(decoded) = self.decoded.remove(&group)
+        {
+            self.next_to_annotate += 1;
+            return self.ordered.take().map(|ordered| PassTask::Annotate(ordered, group, decoded));
         }
-        let decoded = self.decoded.remove(&group)?;
-        self.next_to_annotate += 1;
-        self.ordered.take().map(|ordered| PassTask::Annotate(ordered, group, decoded))
+        None
     }
 
     /// Keeps the first error.
