@@ -1,7 +1,7 @@
 //! The user's command that cuts the power of a device or a host: a relay, a PDU, IPMI.
 
 use crate::error::HostError;
-use crate::tool;
+use crate::tool::{self, InstalledTools, ProgramHost};
 use std::time::Duration;
 
 /// Time limit of the command, which usually waits before it restores the power.
@@ -14,14 +14,27 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(600);
 /// [`HostError::PowerCutUnknown`] if it takes longer than ten minutes or leaves a program behind
 /// that holds its output open.
 pub fn cut_power(command: &str) -> Result<(), HostError> {
-    cut_power_within(command, COMMAND_TIMEOUT)
+    cut_power_on(&InstalledTools, command)
 }
 
-fn cut_power_within(command: &str, timeout: Duration) -> Result<(), HostError> {
+/// Runs the command as [`cut_power`] does, on a host.
+///
+/// # Errors
+/// As [`cut_power`].
+#[doc(hidden)]
+pub fn cut_power_on(host: &dyn ProgramHost, command: &str) -> Result<(), HostError> {
+    cut_power_within(host, command, COMMAND_TIMEOUT)
+}
+
+fn cut_power_within(
+    host: &dyn ProgramHost,
+    command: &str,
+    timeout: Duration,
+) -> Result<(), HostError> {
     let mut words = command.split_whitespace();
     let program = words.next().unwrap_or_default();
     let arguments: Vec<&str> = words.collect();
-    let answer = match tool::ask(program, &arguments, timeout) {
+    let answer = match tool::ask_on(host, program, &arguments, timeout) {
         // The command began, so the power may be off.
         Err(HostError::ToolFailed { command, how, output }) => {
             return Err(HostError::PowerCutUnknown { command, how, output });
@@ -31,10 +44,11 @@ fn cut_power_within(command: &str, timeout: Duration) -> Result<(), HostError> {
     if answer.status.success() {
         return Ok(());
     }
+    let output = format!("{} {}", answer.stdout.trim(), answer.stderr.trim());
     Err(HostError::ToolFailed {
         command: command.to_owned(),
         how: answer.status.to_string(),
-        output: format!("{} {}", answer.stdout.trim(), answer.stderr.trim()).trim().to_owned(),
+        output: tool::excerpt_end(&output),
     })
 }
 
@@ -51,11 +65,14 @@ mod tests {
         let run = |script: &str, limit| {
             fs::write(&relay, format!("#!/bin/sh\n{script}\n")).unwrap();
             fs::set_permissions(&relay, PermissionsExt::from_mode(0o755)).unwrap();
-            cut_power_within(&format!("{} off", relay.display()), limit)
+            cut_power_within(&InstalledTools, &format!("{} off", relay.display()), limit)
         };
         run("[ $# = 1 ] && [ $1 = off ]", COMMAND_TIMEOUT).unwrap();
         let error = run("echo port 7 is locked; exit 2", COMMAND_TIMEOUT).unwrap_err();
         assert!(matches!(&error, HostError::ToolFailed { .. }), "{error}");
+        let wordy = "head -c 300000 /dev/zero | tr '\\0' x; echo port 7 is locked; exit 2";
+        let error = run(wordy, COMMAND_TIMEOUT).unwrap_err().to_string();
+        assert!(error.len() < 4000 && error.ends_with("port 7 is locked"), "{error}");
         for (script, limit, reason) in [
             ("echo off; exec sleep 600", Duration::from_millis(50), "no answer within"),
             ("echo off; sleep 30 &", COMMAND_TIMEOUT, "keeps its output open"),

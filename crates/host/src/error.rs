@@ -195,10 +195,10 @@ pub enum HostError {
     /// A change to the device was not made because it could not be journaled.
     #[error("the journal cannot be written: {0}")]
     Unjournaled(String),
-    /// The user's power-cut command did not end by itself.
+    /// The end or the output of the user's power-cut command is not known whole.
     #[error(
-        "the power command '{command}' did not end by itself ({how}), so it is unknown whether the \
-         power was cut: {output}; see that the device has power, then resume the run"
+        "it is unknown whether the power command '{command}' has cut the power ({how}): {output}; see \
+         that the device has power, then resume the run"
     )]
     PowerCutUnknown {
         /// Command that the user gave.

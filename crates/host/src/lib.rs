@@ -65,6 +65,8 @@ pub use block_device_facts::{
 pub use checkup::{Examination, WATCH, examine, throttle_count};
 pub use clocks::{check_clocks, monotonic, since_boot, wait_until, wall_clock_unix_ms};
 pub use cut_command::cut_power;
+#[doc(hidden)]
+pub use cut_command::cut_power_on;
 pub use device_log::{DeviceLogs, LogReading, SelfTest, drive_pages, power_counters};
 pub use error::HostError;
 pub use facts::{host_facts, random_name};
@@ -82,7 +84,7 @@ pub use identity::{confirmation, devices, inspect};
 pub use inhibit::{IdleStateHold, SleepInhibition, hold_idle_states, inhibit_sleep};
 pub use load_process::{ATTEND_LOAD, LoadProcess, MessageLink, inherit_target};
 pub use locks::is_locked;
-pub use nvme::NvmeStatus;
+pub use nvme::{AdminCommand, AdminCompletion, AdminQueue, NvmeNode, NvmeStatus};
 pub use processes::process_exists;
 pub use proof::{directory_proof, proof};
 #[doc(hidden)]
@@ -104,6 +106,6 @@ pub use system_roots::SystemRoots;
 pub use target::Target;
 pub use time_zone::{zone, zone_change};
 pub use tool::{
-    EnvironmentVariable, HostedProgram, OutputStream, ProgramCall, ProgramHost, command,
-    find_program,
+    BlockingCall, EnvironmentVariable, HostedProgram, OutputStream, ProgramCall, ProgramHost,
+    command, find_program,
 };

@@ -5,7 +5,7 @@
 use crate::clocks::monotonic;
 use crate::error::HostError;
 use crate::locks::clear_flags;
-use crate::nvme::{NvmeAdmin, NvmeNode};
+use crate::nvme::{AdminQueue, NvmeAdmin, NvmeController, NvmeNode};
 use crate::user::is_root;
 use rustix::fs::{OFlags, fcntl_setfl};
 use std::env;
@@ -15,11 +15,16 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
 use std::time::Duration;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
+
+/// Interval between two looks at a call that blocks until a device has finished.
+const SEND_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Interval between two searches for processes that a program left behind.
 const DESCENDANTS_INTERVAL: Duration = Duration::from_millis(200);
@@ -184,7 +189,40 @@ pub trait ProgramHost {
 
     /// Waits for at least this long.
     fn pause(&self, time: Duration);
+
+    /// Opens an NVMe controller.
+    ///
+    /// # Errors
+    /// The node cannot be opened, or is another device.
+    fn open_admin_queue(&self, node: &NvmeNode) -> Result<Box<dyn AdminQueue>, HostError> {
+        Ok(Box::new(node.open()?))
+    }
+
+    /// Calls `send`, which blocks, in a thread of its own, and `each` repeatedly until it returns.
+    ///
+    /// # Errors
+    /// Returns the error of `send`.
+    fn send_in_thread(
+        &self,
+        send: &mut BlockingCall<'_>,
+        each: &mut dyn FnMut(),
+    ) -> Result<u32, HostError> {
+        thread::scope(|scope| {
+            let sent = scope.spawn(send);
+            loop {
+                each();
+                if sent.is_finished() {
+                    break;
+                }
+                thread::sleep(SEND_INTERVAL);
+            }
+            sent.join().unwrap_or_else(|panic| resume_unwind(panic))
+        })
+    }
 }
+
+/// A call that blocks, such as an NVMe command that completes when the device has finished.
+pub type BlockingCall<'a> = dyn FnMut() -> Result<u32, HostError> + Send + 'a;
 
 /// An output of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -278,7 +316,8 @@ pub(crate) trait Tools {
 
 impl<H: ProgramHost> Tools for H {
     fn open_nvme<'a>(&'a self, node: &NvmeNode) -> Result<Box<dyn NvmeAdmin + 'a>, HostError> {
-        Ok(Box::new(node.open()?))
+        let queue = self.open_admin_queue(node)?;
+        Ok(Box::new(NvmeController { queue, path: node.path.clone() }))
     }
 
     fn ask(
@@ -339,7 +378,7 @@ impl ProgramHost for InstalledTools {
     }
 
     fn pause(&self, time: Duration) {
-        std::thread::sleep(time);
+        thread::sleep(time);
     }
 }
 
@@ -397,7 +436,7 @@ impl Drop for ChildProgram {
         for mut pipe in [self.stdout.take(), self.stderr.take()].into_iter().flatten() {
             if clear_flags(&pipe, libc::O_NONBLOCK).is_ok() {
                 let drain = move || io::copy(&mut pipe, &mut io::sink());
-                let _ = std::thread::Builder::new().spawn(drain);
+                let _ = thread::Builder::new().spawn(drain);
             }
         }
     }
@@ -411,22 +450,10 @@ pub(crate) struct ToolOutput {
     pub stderr: String,
 }
 
-/// Runs a program that the user named and accepts any exit status.
+/// Runs a program that the user named on a host, and accepts any exit status.
 ///
 /// # Errors
 /// As [`Tools::ask`]; a program that takes longer than `limit` is killed.
-pub(crate) fn ask(
-    program: &str,
-    arguments: &[&str],
-    limit: Duration,
-) -> Result<ToolOutput, HostError> {
-    ask_on(&InstalledTools, program, arguments, limit)
-}
-
-/// Runs a program as [`ask`] does, on a host.
-///
-/// # Errors
-/// As [`ask`].
 pub(crate) fn ask_on(
     host: &dyn ProgramHost,
     program: &str,
@@ -743,6 +770,10 @@ mod tests {
         InstalledTools.run(Tool { program, package: "some-package" }, arguments, limit)
     }
 
+    fn ask(program: &str, arguments: &[&str], limit: Duration) -> Result<ToolOutput, HostError> {
+        ask_on(&InstalledTools, program, arguments, limit)
+    }
+
     #[test]
     fn the_end_of_an_output_is_kept_without_control_characters() {
         assert_eq!(excerpt_end(" a\u{1b}[31m\nb\r\n"), "a[31m\nb");
@@ -796,7 +827,7 @@ mod tests {
             ProgramHost::now(&InstalledTools)
         }
         fn pause(&self, time: Duration) {
-            std::thread::sleep(time);
+            thread::sleep(time);
         }
     }
 
@@ -816,7 +847,7 @@ mod tests {
         let began = Instant::now();
         while !done.exists() {
             assert!(began.elapsed() < 60 * SECOND);
-            std::thread::sleep(POLL_INTERVAL);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 

@@ -41,9 +41,10 @@ const _: () = assert!(size_of::<PassthroughCommand>() == 72);
 
 /// An admin command. The words that it does not set are zero.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct AdminCommand {
+pub struct AdminCommand {
     /// Name for messages, such as "Get Log Page 02h".
     pub name: String,
+    /// Opcode (NVMe Base 2.1, figure 28).
     pub opcode: u8,
     /// Namespace; 0 for none, `u32::MAX` for all.
     pub nsid: u32,
@@ -60,6 +61,26 @@ impl fmt::Display for AdminCommand {
     }
 }
 
+/// Completion of an admin command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AdminCompletion {
+    /// Status field, as the kernel returns it; 0 if the command succeeded.
+    pub status: u16,
+    /// Dword 0.
+    pub result: u32,
+}
+
+/// The kernel's call for admin commands of one NVMe controller; implemented by its device node and
+/// by the fault simulator.
+pub trait AdminQueue: Send + Sync {
+    /// Sends a command and waits for its completion. A command that transfers data fills `data`,
+    /// whose length is that of the transfer.
+    ///
+    /// # Errors
+    /// The kernel does not send the command, or gives up waiting for its completion.
+    fn submit(&self, command: &AdminCommand, data: &mut [u8]) -> io::Result<AdminCompletion>;
+}
+
 /// Sends admin commands to one NVMe controller.
 pub(crate) trait NvmeAdmin: Send + Sync {
     /// Sends a command and waits for its completion. A command that transfers data fills `data`,
@@ -73,7 +94,7 @@ pub(crate) trait NvmeAdmin: Send + Sync {
 
 /// Node of an NVMe controller, as sysfs describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NvmeNode {
+pub struct NvmeNode {
     /// Path of the controller's character device; that of the namespace's block device if the
     /// controller has none here, as in a container.
     pub path: PathBuf,
@@ -88,7 +109,7 @@ pub(crate) struct NvmeNode {
 
 impl NvmeNode {
     /// Returns the node of a namespace's first controller that answers.
-    pub fn of_namespace(whole: &SysfsNode, roots: &SystemRoots) -> NvmeNode {
+    pub(crate) fn of_namespace(whole: &SysfsNode, roots: &SystemRoots) -> NvmeNode {
         let controllers = controllers(whole);
         let is_live = |directory: &&PathBuf| {
             read_text(&directory.join("state")).is_some_and(|state| state == "live")
@@ -115,7 +136,7 @@ impl NvmeNode {
     /// # Errors
     /// Returns [`HostError::Io`] if it cannot be opened, and [`HostError::NotNvme`] if it is another
     /// device.
-    pub fn open(&self) -> Result<NvmeController, HostError> {
+    pub(crate) fn open(&self) -> Result<KernelQueue, HostError> {
         let failed = |error| HostError::io("open it for NVMe commands", &self.path, error);
         let file = File::open(&self.path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
@@ -128,26 +149,36 @@ impl NvmeNode {
             };
             return Err(HostError::NotNvme { path: self.path.clone(), why });
         }
-        Ok(NvmeController { file, path: self.path.clone() })
+        Ok(KernelQueue(file))
     }
 }
 
-/// An open NVMe controller.
-#[derive(Debug)]
+/// An open NVMe controller and its path, for messages.
 pub(crate) struct NvmeController {
-    file: File,
-    path: PathBuf,
+    pub queue: Box<dyn AdminQueue>,
+    pub path: PathBuf,
 }
 
 impl NvmeAdmin for NvmeController {
     fn send(&self, command: &AdminCommand, data: &mut [u8]) -> Result<u32, HostError> {
-        let refused = |error| HostError::NvmeCommand {
-            path: self.path.clone(),
-            command: command.to_string(),
-            source: error,
-        };
-        let length =
-            u32::try_from(data.len()).map_err(|_| refused(io::ErrorKind::InvalidInput.into()))?;
+        let (path, name) = (self.path.clone(), command.to_string());
+        match self.queue.submit(command, data) {
+            Ok(AdminCompletion { status: 0, result }) => Ok(result),
+            Ok(AdminCompletion { status, .. }) => {
+                Err(HostError::NvmeStatus { path, command: name, status: NvmeStatus::new(status) })
+            }
+            Err(source) => Err(HostError::NvmeCommand { path, command: name, source }),
+        }
+    }
+}
+
+/// An open device node of an NVMe controller.
+#[derive(Debug)]
+pub(crate) struct KernelQueue(File);
+
+impl AdminQueue for KernelQueue {
+    fn submit(&self, command: &AdminCommand, data: &mut [u8]) -> io::Result<AdminCompletion> {
+        let length = u32::try_from(data.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
         let mut call = PassthroughCommand {
             opcode: command.opcode,
             nsid: command.nsid,
@@ -163,16 +194,11 @@ impl NvmeAdmin for NvmeController {
         // which is the exclusively borrowed `data` and outlives the call: the ioctl returns only
         // after the command has completed or was aborted, and its pages are released. There is no
         // metadata. The descriptor is open as long as `self`.
-        let returned = unsafe { libc::ioctl(self.file.as_raw_fd(), ADMIN_COMMAND, &mut call) };
-        match returned {
-            0 => Ok(call.result),
-            // A positive value is the status of the completion.
-            status if status > 0 => Err(HostError::NvmeStatus {
-                path: self.path.clone(),
-                command: command.to_string(),
-                status: NvmeStatus::new(status as u16),
-            }),
-            _ => Err(refused(io::Error::last_os_error())),
+        let returned = unsafe { libc::ioctl(self.0.as_raw_fd(), ADMIN_COMMAND, &mut call) };
+        if returned < 0 {
+            return Err(io::Error::last_os_error());
         }
+        // A positive value is the status of the completion.
+        Ok(AdminCompletion { status: returned as u16, result: call.result })
     }
 }

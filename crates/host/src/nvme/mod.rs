@@ -10,7 +10,8 @@ mod status;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use admin::{AdminCommand, NvmeAdmin, NvmeNode};
+pub use admin::{AdminCommand, AdminCompletion, AdminQueue, NvmeNode};
+pub(crate) use admin::{NvmeAdmin, NvmeController};
 pub(crate) use commands::{FormatRequest, IdentifyData, SanitizeAction};
 pub(crate) use page_decoder::{PageField, ReadPage};
 pub(crate) use page_reader::{

@@ -3,7 +3,7 @@ use super::page_decoder::{PageLayout, ReadPage};
 use super::{DrivePages, NvmeNode};
 use crate::testing::machine::MachineFixture;
 use crate::testing::transcript::Transcript;
-use crate::tool::Tools;
+use crate::tool::{InstalledTools, Tools};
 use std::collections::BTreeMap;
 use steadfast_domain::drive_page::{DrivePage, PageState};
 use steadfast_domain::random_bits::mix64;
@@ -298,7 +298,8 @@ fn another_device_in_the_place_of_the_node_is_refused() {
     refused("the kernel's device is 245:0");
     // The right number, and no NVMe device behind it.
     machine.set(&disk, "device/dev", "1:3\n");
-    let admin = NvmeNode::of_namespace(&disk, &machine.roots).open().unwrap();
-    let error = DrivePages::read(&admin, Some(1)).unwrap_err().to_string();
+    let node = NvmeNode::of_namespace(&disk, &machine.roots);
+    let admin = InstalledTools.open_nvme(&node).unwrap();
+    let error = DrivePages::read(&*admin, Some(1)).unwrap_err().to_string();
     assert!(error.contains("cannot send Identify (CNS 01h): Inappropriate ioctl"), "{error}");
 }

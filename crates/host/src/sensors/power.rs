@@ -6,12 +6,12 @@
 
 use super::monitors::own_monitors;
 use crate::system_roots::{SystemRoots, read_number};
-use crate::tool;
+use crate::tool::{self, InstalledTools, ProgramHost};
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use steadfast_domain::Device;
 
 const READ_INTERVAL: Duration = Duration::from_secs(1);
@@ -56,22 +56,23 @@ impl PowerSource {
         }
     }
 
-    fn read(&self) -> Result<f64, String> {
+    fn read(&self, host: &dyn ProgramHost) -> Result<f64, String> {
         match self {
             PowerSource::Monitor(path) => read_number::<u64>(path)
                 .map(|microwatts| microwatts as f64 / 1000.0)
                 .ok_or_else(|| format!("{} cannot be read", path.display())),
-            PowerSource::Command(words) => run(words),
+            PowerSource::Command(words) => run(host, words),
         }
     }
 }
 
-fn run(words: &[String]) -> Result<f64, String> {
+fn run(host: &dyn ProgramHost, words: &[String]) -> Result<f64, String> {
     let Some((program, arguments)) = words.split_first() else {
         return Err("the command is empty".to_owned());
     };
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let answer = tool::ask(program, &arguments, COMMAND_TIMEOUT).map_err(|e| e.to_string())?;
+    let answer = tool::ask_on(host, program, &arguments, COMMAND_TIMEOUT);
+    let answer = answer.map_err(|error| error.to_string())?;
     if !answer.status.success() {
         return Err(format!("'{}' ended with {}", words.join(" "), answer.status));
     }
@@ -143,10 +144,24 @@ impl PowerMeter {
         let state = Arc::new(Mutex::new(PowerMeterState::default()));
         let (stop, stopped) = channel();
         let (own, from) = (Arc::clone(&state), source.clone());
-        let thread = std::thread::Builder::new()
-            .name("power".into())
-            .spawn(move || read_until_stopped(&from, &own, &stopped, interval))?;
+        let thread = std::thread::Builder::new().name("power".into()).spawn(move || {
+            let mut wait = |time| stopped.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
+            read_while(&from, &InstalledTools, &own, interval, &mut wait);
+        })?;
         Ok(PowerMeter { source, state, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Reads the power in this thread, by commands on a simulated host. Before each further reading
+    /// it calls `wait` with the time until then, and ends if that returns false.
+    #[doc(hidden)]
+    pub fn simulate(
+        source: PowerSource,
+        host: &dyn ProgramHost,
+        wait: &mut dyn FnMut(Duration) -> bool,
+    ) -> Self {
+        let meter = PowerMeter { source, state: Arc::default(), stop: None, thread: None };
+        read_while(&meter.source, host, &meter.state, READ_INTERVAL, wait);
+        meter
     }
 
     /// Returns the source of the readings.
@@ -187,21 +202,22 @@ fn lock(state: &Mutex<PowerMeterState>) -> MutexGuard<'_, PowerMeterState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn read_until_stopped(
+/// Reads the power once per interval, as long as `wait` returns true.
+fn read_while(
     source: &PowerSource,
+    host: &dyn ProgramHost,
     state: &Mutex<PowerMeterState>,
-    stopped: &Receiver<()>,
     interval: Duration,
+    wait: &mut dyn FnMut(Duration) -> bool,
 ) {
-    let mut due = Instant::now();
+    let mut due = host.now();
     loop {
-        let reading = source.read();
+        let reading = source.read(host);
         record(&mut lock(state), reading);
         // A slow command skips readings; they are not made up for.
-        due = (due + interval).max(Instant::now());
-        match stopped.recv_timeout(due.saturating_duration_since(Instant::now())) {
-            Err(RecvTimeoutError::Timeout) => {}
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
+        due = (due + interval).max(host.now());
+        if !wait(due.saturating_sub(host.now())) {
+            return;
         }
     }
 }
@@ -224,6 +240,7 @@ fn record(state: &mut PowerMeterState, reading: Result<f64, String>) {
 mod tests {
     use super::*;
     use crate::testing::machine::MachineFixture;
+    use std::time::Instant;
 
     #[test]
     fn a_power_is_parsed_in_its_unit() {
@@ -250,14 +267,15 @@ mod tests {
     fn a_command_is_split_at_blanks_and_given_to_no_shell() {
         assert_eq!(PowerSource::command("  "), None);
         let source = PowerSource::command("printf %s%s 42 00;ls").unwrap();
-        let error = source.read().unwrap_err();
+        let error = source.read(&InstalledTools).unwrap_err();
         assert!(error.contains("printed '4200;ls', which is not a power value"), "{error}");
-        assert_eq!(PowerSource::command("echo 4.2 W").unwrap().read(), Ok(4200.0));
+        assert_eq!(PowerSource::command("echo 4.2 W").unwrap().read(&InstalledTools), Ok(4200.0));
     }
 
     #[test]
     fn a_command_that_fails_says_how() {
-        let error = |text: &str| PowerSource::command(text).unwrap().read().unwrap_err();
+        let error =
+            |text: &str| PowerSource::command(text).unwrap().read(&InstalledTools).unwrap_err();
         assert!(error("false").contains("exit status: 1"), "{}", error("false"));
         let missing = error("no-such-program-here");
         assert!(missing.contains("'no-such-program-here' is not installed"), "{missing}");
@@ -303,8 +321,8 @@ mod tests {
         assert_eq!(PowerSource::find(&device, &machine.roots), None);
         machine.set(&disk, "device/hwmon3/power1_input", "7250000\n");
         let source = PowerSource::find(&device, &machine.roots).unwrap();
-        assert_eq!(source.read(), Ok(7250.0));
+        assert_eq!(source.read(&InstalledTools), Ok(7250.0));
         machine.set(&disk, "device/hwmon3/power1_input", "many\n");
-        assert!(source.read().is_err());
+        assert!(source.read(&InstalledTools).is_err());
     }
 }
