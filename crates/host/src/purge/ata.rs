@@ -38,11 +38,22 @@ pub(super) struct AtaPurgeCommand {
 
 #[derive(Debug)]
 enum AtaPurgeAction {
-    /// SECURITY ERASE UNIT: the option of `hdparm`, the journal entry for the password, and the
-    /// drive's estimate in minutes.
-    SecurityErase { option: &'static str, password: HostChange, minutes: Option<u64> },
+    SecurityErase(SecurityErase),
     /// SANITIZE: the options of `hdparm` that precede the device.
     Sanitize(&'static [&'static str]),
+}
+
+/// SECURITY ERASE UNIT.
+#[derive(Debug)]
+struct SecurityErase {
+    /// Option of `hdparm`.
+    option: &'static str,
+    /// Journal entry for the password.
+    password: HostChange,
+    /// The drive's estimate in minutes.
+    minutes: Option<u64>,
+    /// True if the drive has a SANITIZE command.
+    has_sanitize: bool,
 }
 
 /// Returns the methods of the drive, best first.
@@ -56,7 +67,7 @@ pub(super) fn abilities(
     let erase = |enhanced: bool| -> Result<AtaPurgeAction, String> {
         let security = security.as_ref().map_err(Clone::clone)?;
         security.check_erase(&device, enhanced)?;
-        Ok(AtaPurgeAction::SecurityErase {
+        Ok(AtaPurgeAction::SecurityErase(SecurityErase {
             option: if enhanced { "--security-erase-enhanced" } else { "--security-erase" },
             password: host_settings::password_change(whole, roots),
             minutes: if enhanced {
@@ -64,7 +75,10 @@ pub(super) fn abilities(
             } else {
                 security.erase_minutes
             },
-        })
+            has_sanitize: security.sanitize_block
+                || security.sanitize_crypto
+                || security.sanitize_overwrite,
+        }))
     };
     let sanitize = |has: fn(&AtaSecurity) -> bool, options| -> Result<AtaPurgeAction, String> {
         if has(security.as_ref().map_err(Clone::clone)?) {
@@ -110,10 +124,9 @@ fn refuse_frozen_sanitize(device: &str, tools: &dyn Tools) -> Result<(), String>
 impl AtaPurgeCommand {
     /// Sends the command and waits until the drive has finished.
     pub fn carry_out(&self, work: &mut PurgeContext<'_>) -> Result<(), HostError> {
+        work.check_stop()?;
         match &self.action {
-            AtaPurgeAction::SecurityErase { option, password, minutes } => {
-                self.security_erase(option, password, *minutes, work)
-            }
+            AtaPurgeAction::SecurityErase(erase) => self.security_erase(erase, work),
             AtaPurgeAction::Sanitize(options) => self.sanitize(options, work),
         }
     }
@@ -124,16 +137,20 @@ impl AtaPurgeCommand {
 
     fn security_erase(
         &self,
-        option: &str,
-        password: &HostChange,
-        minutes: Option<u64>,
+        erase: &SecurityErase,
         work: &mut PurgeContext<'_>,
     ) -> Result<(), HostError> {
+        let SecurityErase { option, password, minutes, has_sanitize } = erase;
         work.watch.journal(password).map_err(HostError::Unjournaled)?;
-        set_password(&self.device, work.tools)?;
+        match set_password(&self.device, work.tools) {
+            // A drive that still sanitizes for an earlier run accepts no password.
+            Err(error) if *has_sanitize => return self.follow_sanitize(Err(error), work),
+            set => set?,
+        }
         if !AtaSecurity::read(&self.device, work.tools)?.enabled {
             return Err(self.failed("the drive did not accept the password", ""));
         }
+        work.check_stop()?;
         let estimate = minutes.map(|minutes| format!(" (the drive estimates {minutes} min)"));
         let doing = format!("erasing{}", estimate.unwrap_or_default());
         let limit = Duration::from_secs(minutes.unwrap_or(0) * 60 * ESTIMATE_FACTOR).max(LIMIT_MIN);
@@ -160,12 +177,22 @@ impl AtaPurgeCommand {
         arguments.push(&self.device);
         let tools = work.tools;
         let begun = tools.run(HDPARM, &arguments, COMMAND_TIMEOUT);
+        self.follow_sanitize(begun.map(drop), work)
+    }
+
+    /// Waits until no sanitize is in progress. Returns the outcome of the command before it.
+    fn follow_sanitize(
+        &self,
+        begun: Result<(), HostError>,
+        work: &mut PurgeContext<'_>,
+    ) -> Result<(), HostError> {
+        let tools = work.tools;
         let check = format!(
             "wait until 'hdparm --sanitize-status {}' reports that none is in progress",
             self.device
         );
         let mut query = || self.sanitize_state(tools);
-        work.follow_begun(begun, "sanitizing", &check, &mut query).map(drop)
+        work.follow_begun(begun, "sanitizing", &check, &mut query)
     }
 
     /// Returns the state of a sanitize.

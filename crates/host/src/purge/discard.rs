@@ -28,9 +28,7 @@ pub(super) fn discard(work: &mut PurgeContext<'_>) -> Result<PurgeOutcome, HostE
     let capacity = device.capacity.0;
     let mut offset = 0;
     while offset < capacity {
-        if work.watch.is_stopped() {
-            return Err(work.stopped());
-        }
+        work.check_stop()?;
         let length = PIECE.min(capacity - offset);
         match discard_piece(work, offset, length) {
             Err(error) if offset == 0 && is_unknown(&error) => return Ok(PurgeOutcome::Unknown),

@@ -38,6 +38,9 @@ pub(super) struct NvmePurgeCommand {
     method: PurgeMethod,
     node: NvmeNode,
     action: NvmePurgeAction,
+    nsid: u32,
+    /// True if the controller has the Sanitize command.
+    has_sanitize: bool,
     /// Other namespaces that the command erases.
     pub siblings: Vec<SysfsNode>,
 }
@@ -117,8 +120,16 @@ impl Controller {
         action: NvmePurgeAction,
         reaches_all: bool,
     ) -> Result<NvmePurgeCommand, String> {
+        let identity = self.identity.as_ref().map_err(Clone::clone)?;
         let siblings = if reaches_all { self.siblings.clone()? } else { Vec::new() };
-        Ok(NvmePurgeCommand { method, node: self.node.clone(), action, siblings })
+        Ok(NvmePurgeCommand {
+            method,
+            node: self.node.clone(),
+            action,
+            nsid: identity.nsid,
+            has_sanitize: identity.controller.number(&controller::SANICAP).unwrap_or(0) & 7 != 0,
+            siblings,
+        })
     }
 
     fn format(&self, method: PurgeMethod, erase: u8) -> Result<NvmePurgeCommand, String> {
@@ -238,6 +249,7 @@ impl NvmePurgeCommand {
             method: self.method.to_string(),
             why,
         })?;
+        work.check_stop()?;
         match &self.action {
             NvmePurgeAction::Format(request) => self.format(request, &*admin, work),
             NvmePurgeAction::Sanitize(action) => self.sanitize(*action, &*admin, work),
@@ -258,12 +270,21 @@ impl NvmePurgeCommand {
         if !begun.as_ref().is_err_and(HostError::may_have_begun) {
             return begun;
         }
-        let (node, nsid) = (self.node.path.display(), request.nsid);
-        let check = format!(
+        let (node, nsid) = (self.node.path.display(), self.nsid);
+        let mut check = format!(
             "wait until 'nvme id-ns {node} --namespace-id={nsid}' reports that nothing remains to be \
              formatted (fpi)"
         );
+        if self.has_sanitize {
+            check.push_str(&format!(", and 'nvme sanitize-log {node}' that no sanitize runs"));
+        }
         work.follow_begun(begun, "formatting", &check, &mut || {
+            // A drive that still sanitizes for an earlier run refuses a Format.
+            if self.has_sanitize
+                && let Some(running) = running_sanitize(&sanitize_status(admin)?)
+            {
+                return Ok(running);
+            }
             format_state(&identify_namespace(admin, nsid)?)
         })
     }
@@ -281,25 +302,62 @@ impl NvmePurgeCommand {
         let node = self.node.path.display();
         let check = format!("wait until 'nvme sanitize-log {node}' reports its end");
         let device = work.target.device().path.clone();
+        let has_begun = begun.is_ok();
         work.follow_begun(begun, "sanitizing", &check, &mut || {
-            Ok(self.sanitize_state(&device, &sanitize_status(admin)?))
+            let log = sanitize_status(admin)?;
+            if let Some(running) = running_sanitize(&log) {
+                return Ok(running);
+            }
+            // A drive that still formats for an earlier run refuses a Sanitize.
+            if !has_begun
+                && let Ok(running @ PurgeState::Running(_)) =
+                    format_state(&identify_namespace(admin, self.nsid)?)
+            {
+                return Ok(running);
+            }
+            self.ended_sanitize(&device, &log, has_begun)
         })
     }
 
-    fn sanitize_state(&self, device: &str, log: &ReadPage) -> PurgeState {
-        let progress = log.count(&sanitize::SPROG).unwrap_or(0);
-        // Status in bits 2:0 (NVMe Base 2.1, 5.1.12.1.33).
-        let why = match log.count(&sanitize::SSTAT).unwrap_or(0) & 0x7 {
-            1 | 4 => return PurgeState::Ended,
-            2 => return PurgeState::Running(Some(100.0 * progress as f64 / 65_536.0)),
+    /// Returns the state of a sanitize that does not run.
+    ///
+    /// # Errors
+    /// The status contradicts the command that the drive has accepted, or means nothing.
+    fn ended_sanitize(
+        &self,
+        device: &str,
+        log: &ReadPage,
+        has_begun: bool,
+    ) -> Result<PurgeState, HostError> {
+        let status = sanitize_status_code(log);
+        let unclear = format!("the sanitize status log reports status {status}");
+        let why = match status {
+            1 | 4 => return Ok(PurgeState::Ended),
             3 => "the drive reports that the sanitize failed; it refuses I/O until a sanitize \
                   succeeds, or until `nvme sanitize --sanact=1` ends its failure mode"
                 .to_owned(),
-            status => format!("the sanitize status log reports status {status}"),
+            // Never sanitized.
+            0 if !has_begun => unclear,
+            _ => {
+                let what = "state of the sanitize".to_owned();
+                return Err(HostError::Unclear { what, why: unclear });
+            }
         };
         let (device, method) = (device.to_owned(), self.method.to_string());
-        PurgeState::Failed(HostError::PurgeFailed { device, method, why })
+        Ok(PurgeState::Failed(HostError::PurgeFailed { device, method, why }))
     }
+}
+
+/// Returns the status in bits 2:0 of SSTAT (NVMe Base 2.1, 5.1.12.1.33).
+fn sanitize_status_code(log: &ReadPage) -> u64 {
+    log.count(&sanitize::SSTAT).unwrap_or(0) & 0x7
+}
+
+/// Returns the state of a sanitize in progress; `None` if none runs.
+fn running_sanitize(log: &ReadPage) -> Option<PurgeState> {
+    let progress = log.count(&sanitize::SPROG).unwrap_or(0);
+    let percent = 100.0 * progress as f64 / 65_536.0;
+    (sanitize_status_code(log) == 2).then_some(PurgeState::Running(Some(percent)))
 }
 
 /// Returns the outcome of a command. If the kernel did not take it, sends it by nvme-cli.

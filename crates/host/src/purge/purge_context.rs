@@ -4,12 +4,9 @@ use crate::error::HostError;
 use crate::nvme::{AdminCommand, NvmeAdmin};
 use crate::target::Target;
 use crate::tool::{Tool, Tools};
-use std::thread;
 use std::time::Duration;
 use steadfast_domain::purge::PurgeCommandRecord;
 use steadfast_domain::record::HostChange;
-
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Interval between two status queries of a purge that the device carries out by itself.
 const STATUS_INTERVAL: Duration = Duration::from_secs(1);
@@ -69,8 +66,12 @@ impl PurgeContext<'_> {
         self.watch.report(&PurgeProgress { doing, percent, since });
     }
 
-    pub fn stopped(&self) -> HostError {
-        HostError::PurgeStopped { device: self.target.device().path.clone() }
+    /// Checks that the user has not stopped the run; called before each command that erases.
+    pub fn check_stop(&self) -> Result<(), HostError> {
+        if self.watch.is_stopped() {
+            return Err(HostError::PurgeStopped { device: self.target.device().path.clone() });
+        }
+        Ok(())
     }
 
     /// Runs a tool that returns when the device has finished and cannot be canceled. Returns its
@@ -93,18 +94,10 @@ impl PurgeContext<'_> {
         command: &AdminCommand,
         doing: &str,
     ) -> Result<(), HostError> {
-        thread::scope(|scope| {
-            // The kernel's call blocks until then, without a way to look at its progress.
-            let sent = scope.spawn(|| admin.send(command, &mut []));
-            loop {
-                self.report_uncancelable(doing);
-                if sent.is_finished() {
-                    break;
-                }
-                thread::sleep(POLL_INTERVAL);
-            }
-            sent.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map(drop)
-        })
+        let host = self.tools.host();
+        // The kernel's call blocks until then, without a way to look at its progress.
+        let mut send = || admin.send(command, &mut []);
+        host.send_in_thread(&mut send, &mut || self.report_uncancelable(doing)).map(drop)
     }
 
     /// Waits until the device has finished a purge that it carries out by itself, and returns the
@@ -113,8 +106,7 @@ impl PurgeContext<'_> {
     /// its end.
     ///
     /// # Errors
-    /// The purge was not begun or has failed, the user stopped the run, or the end of the purge is
-    /// unknown.
+    /// The purge was not begun or has failed, or its end is unknown, as after the user's stop.
     pub fn follow_begun<T>(
         &mut self,
         begun: Result<T, HostError>,
@@ -163,7 +155,8 @@ impl PurgeContext<'_> {
             }
             if self.watch.is_stopped() {
                 self.report(&format!("the device continues {doing}; it cannot be canceled"), None);
-                return Err(self.stopped());
+                let why = "the run was stopped, and the device continues: it cannot be canceled";
+                return Err(unknown(why.to_owned()));
             }
             // Not before the first query: a tool that returned at the end may have taken longer.
             if self.elapsed() >= PURGE_TIMEOUT {

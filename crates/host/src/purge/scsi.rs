@@ -141,6 +141,7 @@ impl ScsiPurgeCommand {
 
     /// Sends the command and waits until the device has finished.
     pub fn carry_out(&self, work: &mut PurgeContext<'_>) -> Result<(), HostError> {
+        work.check_stop()?;
         let (begin, options, doing) = match &self.action {
             // Without --size, the block size is kept.
             ScsiPurgeAction::Format(options) => ("--format", options, "formatting"),

@@ -5,6 +5,8 @@ use crate::testing::machine::MachineFixture;
 use crate::testing::transcript::Transcript;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use steadfast_domain::purge::PurgeCommandRecord;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{Device, PurgeChoice, Transport};
@@ -14,7 +16,7 @@ use steadfast_domain::{Device, PurgeChoice, Transport};
 pub(super) struct PurgeObserver {
     pub reported: Vec<(String, Option<f64>)>,
     pub journal: Vec<HostChange>,
-    pub stopped: bool,
+    pub stopped: Arc<AtomicBool>,
     pub full: bool,
     pub command: Option<PurgeCommandRecord>,
 }
@@ -34,7 +36,15 @@ impl PurgeWatch for PurgeObserver {
         self.command = Some(record);
     }
     fn is_stopped(&self) -> bool {
-        self.stopped
+        self.stopped.load(Ordering::Relaxed)
+    }
+}
+
+impl PurgeObserver {
+    /// Returns an effect of a command during which the user stops the run.
+    pub fn stop(&self) -> impl Fn() + Send + 'static {
+        let stopped = Arc::clone(&self.stopped);
+        move || stopped.store(true, Ordering::Relaxed)
     }
 }
 

@@ -57,9 +57,7 @@ impl VendorCommand {
         self.check_identity(work.target)?;
         self.refuse_second(work.target)?;
         let version = self.version(work.tools.host());
-        if work.watch.is_stopped() {
-            return Err(work.stopped());
-        }
+        work.check_stop()?;
         // Asking for the version ran the program, which may have taken seconds.
         self.check_identity(work.target)?;
         let ran = self.run(work, version);

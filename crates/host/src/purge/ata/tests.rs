@@ -41,6 +41,40 @@ fn planned(frozen: &str, status: &str) -> Transcript {
         .tool_prints(STATUS, status)
 }
 
+/// The user stops the run while the password is set: the caller removes it.
+#[test]
+fn nothing_is_erased_after_the_stop() {
+    let rig = rig();
+    let mut observer = PurgeObserver::default();
+    let tools = Transcript::default()
+        .tool_prints(IDENTIFY, &free())
+        .tool_prints_then(SET, "security_password: \"steadfast\"\n", observer.stop())
+        .tool_prints(IDENTIFY, &with_password());
+    let error = rig.purged(&PurgeOptions::default(), &mut observer, &tools).unwrap_err();
+    assert!(matches!(error, HostError::PurgeStopped { .. }), "{error}");
+    assert_eq!(observer.journal.len(), 1);
+    let tools = Transcript::default().tool_prints(IDENTIFY, &free());
+    let error = rig.purged(&PurgeOptions::default(), &mut observer, &tools).unwrap_err();
+    assert!(matches!(error, HostError::PurgeStopped { .. }), "{error}");
+    assert_eq!(observer.journal.len(), 1);
+}
+
+/// A run that was killed may have begun a sanitize, which refuses the password.
+#[test]
+fn a_sanitize_of_an_earlier_run_is_awaited() {
+    let rig = rig();
+    let idle = status("SD0 Sanitize Idle", "    Last Sanitize Operation Completed Without Error");
+    let running = status("SD2 Sanitize operation In Process", "    Progress: 0x7fff (49%)");
+    let tools = planned("not", &idle)
+        .tool_fails(SET, 5, "the drive is busy")
+        .tool_prints(STATUS, &running)
+        .tool_prints(STATUS, &idle);
+    let wanted =
+        PurgeOptions { failed: PurgeFailure::Continue, ..options(PurgeMethod::AtaSecurityErase) };
+    let failed = rig.succeeded(&wanted, &tools).failed.unwrap();
+    assert!(failed.contains("the drive is busy"), "{failed}");
+}
+
 const BLOCK_ERASE: &str = "hdparm --yes-i-know-what-i-am-doing --sanitize-block-erase /dev/sda";
 
 #[test]

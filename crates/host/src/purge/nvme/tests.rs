@@ -295,10 +295,69 @@ fn a_sanitize_whose_status_is_lost_ends_the_run() {
     let done = rig.succeeded(&wanted, &tools);
     assert_eq!((done.blank, done.failed), (Some(true), None));
 
+    let mut stopping = PurgeObserver::default();
+    let begun = || identified_twice(2, 0, 7).nvme_completes_then(SANITIZE, stopping.stop());
     let tools = begun().nvme_call_fails(LOG, libc::ENODEV);
-    let mut stopping = PurgeObserver { stopped: true, ..PurgeObserver::default() };
+    let error = rig.purged(&wanted, &mut stopping, &tools).unwrap_err();
+    assert!(matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");
+
+    // Nothing begins after the stop.
+    let tools = identified_twice(2, 0, 7);
     let error = rig.purged(&wanted, &mut stopping, &tools).unwrap_err();
     assert!(matches!(error, HostError::PurgeStopped { .. }), "{error}");
+}
+
+/// A drive that has accepted a sanitize and reports none may report it later.
+#[test]
+fn a_status_that_contradicts_the_command_is_read_again() {
+    let rig = rig();
+    let begun = || identified_twice(2, 0, 7).nvme_completes_then(SANITIZE, erase(&rig.machine));
+    let wanted = options(PurgeMethod::NvmeSanitizeBlock);
+    let tools = begun().nvme_returns(LOG, log(0, 0)).nvme_returns(LOG, log(65_535, 1));
+    assert_eq!(rig.succeeded(&wanted, &tools).blank, Some(true));
+    let tools = (0..=60).fold(begun(), |tools, _| tools.nvme_returns(LOG, log(100, 0)));
+    let error = rig.refused(&wanted, &tools);
+    assert!(matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");
+    assert!(error.to_string().contains("reports status 0"), "{error}");
+    // A kernel that gave up has maybe sent nothing.
+    let tools = identified_twice(2, 0, 7)
+        .nvme_call_fails(SANITIZE, libc::EINTR)
+        .nvme_returns(LOG, log(100, 0))
+        .nvme_returns(ID_NS, namespace(0, 0));
+    let error = rig.refused(&wanted, &tools);
+    assert!(error.to_string().contains("Interrupted"), "{error}");
+}
+
+/// A run that was killed may have begun an erase of the other kind, which refuses this one.
+#[test]
+fn an_erase_of_an_earlier_run_is_awaited() {
+    let rig = rig();
+    let refused_by = |method, tools: Transcript| {
+        let wanted = PurgeOptions { failed: PurgeFailure::Continue, ..options(method) };
+        rig.succeeded(&wanted, &tools).failed.unwrap()
+    };
+    let tools = identified_twice(2, 0, 2)
+        .nvme_fails(FORMAT, 0x01d)
+        .nvme_returns(LOG, log(32_768, 2))
+        .nvme_returns(LOG, log(65_535, 1))
+        .nvme_returns(ID_NS, formatting(0x80));
+    let failed = refused_by(PurgeMethod::NvmeFormat, tools);
+    assert!(failed.contains("Sanitize In Progress"), "{failed}");
+    let tools = identified_twice(2, 0, 2)
+        .nvme_fails(SANITIZE, 0x084)
+        .nvme_returns(LOG, log(65_535, 1))
+        .nvme_returns(ID_NS, formatting(0x80 | 60))
+        .nvme_returns(LOG, log(65_535, 1))
+        .nvme_returns(ID_NS, formatting(0x80));
+    let failed = refused_by(PurgeMethod::NvmeSanitizeBlock, tools);
+    assert!(failed.contains("Format In Progress"), "{failed}");
+}
+
+/// Identify Namespace with this format progress (FPI).
+fn formatting(progress: u8) -> Vec<u8> {
+    let mut bytes = namespace(0, 0);
+    bytes[32] = progress;
+    bytes
 }
 
 #[test]
@@ -331,7 +390,10 @@ fn a_sanitize_that_began_although_its_command_failed_is_awaited() {
     ];
     for (why, fail) in begun {
         let begun = || fail(identified_twice(2, 0, 7));
-        let tools = begun().nvme_returns(LOG, log(32_768, 2)).nvme_returns(LOG, log(65_535, 1));
+        let tools = begun()
+            .nvme_returns(LOG, log(32_768, 2))
+            .nvme_returns(LOG, log(65_535, 1))
+            .nvme_returns(ID_NS, namespace(0, 0));
         let mut observer = PurgeObserver::default();
         let done = rig.purged(&wanted, &mut observer, &tools).unwrap();
         assert_eq!(observer.reported, [("sanitizing".to_owned(), Some(50.0))]);
@@ -349,11 +411,6 @@ fn a_format_that_may_run_although_its_command_failed_is_awaited() {
     let wanted =
         PurgeOptions { failed: PurgeFailure::Continue, ..options(PurgeMethod::NvmeFormat) };
     let begun = || identified_twice(2, 0, 0).nvme_call_fails(FORMAT, libc::EINTR);
-    let formatting = |progress: u8| {
-        let mut bytes = namespace(0, 0);
-        bytes[32] = progress;
-        bytes
-    };
     let tools =
         begun().nvme_returns(ID_NS, formatting(0x80 | 60)).nvme_returns(ID_NS, formatting(0x80));
     let mut observer = PurgeObserver::default();
@@ -368,16 +425,15 @@ fn a_format_that_may_run_although_its_command_failed_is_awaited() {
 
 #[test]
 fn a_failed_or_abandoned_sanitize_is_told_from_one_that_ended() {
-    for (status, stopped, wanted) in [
-        (3, false, "reports that the sanitize failed"),
-        (0, false, "reports status 0"),
-        (2, true, "stopped"),
-    ] {
+    for (status, wanted) in [(3, "reports that the sanitize failed"), (2, "stopped")] {
         let rig = rig();
-        let tools = identified_twice(2, 0, 7)
-            .nvme_completes_then(SANITIZE, || ())
-            .nvme_returns(LOG, log(100, status));
-        let mut observer = PurgeObserver { stopped, ..PurgeObserver::default() };
+        let mut observer = PurgeObserver::default();
+        let begun = identified_twice(2, 0, 7);
+        let begun = match status {
+            2 => begun.nvme_completes_then(SANITIZE, observer.stop()),
+            _ => begun.nvme_completes_then(SANITIZE, || ()),
+        };
+        let tools = begun.nvme_returns(LOG, log(100, status));
         let error = rig
             .purged(&options(PurgeMethod::NvmeSanitizeOverwrite), &mut observer, &tools)
             .unwrap_err();

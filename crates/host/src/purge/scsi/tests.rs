@@ -136,14 +136,20 @@ fn a_sanitize_that_ends_in_an_error_or_is_left_is_no_purge() {
     let error = rig.refused(&wanted, &tools);
     assert!(error.to_string().contains("Sanitize command failed"), "{error}");
 
+    let mut observer = PurgeObserver::default();
     let tools = Transcript::default()
         .tool_prints(OPCODES, REPORTED)
-        .tool_prints(sanitize, "")
+        .tool_prints_then(sanitize, "", observer.stop())
         .tool_prints(LOOK_AT, "Progress indication: 1.00% done\n");
-    let mut observer = PurgeObserver { stopped: true, ..PurgeObserver::default() };
+    let error = rig.purged(&wanted, &mut observer, &tools).unwrap_err();
+    assert!(matches!(error, HostError::PurgeEndUnknown { .. }), "{error}");
+    assert!(error.to_string().contains("the run was stopped, and the device continues"), "{error}");
+    assert!(observer.reported.last().unwrap().0.contains("continues sanitizing; it cannot"));
+
+    // Nothing begins after the stop.
+    let tools = Transcript::default().tool_prints(OPCODES, REPORTED);
     let error = rig.purged(&wanted, &mut observer, &tools).unwrap_err();
     assert!(matches!(error, HostError::PurgeStopped { .. }), "{error}");
-    assert!(observer.reported.last().unwrap().0.contains("continues sanitizing; it cannot"));
 }
 
 /// Without an answer, nothing says that there is no progress.
