@@ -5,6 +5,7 @@ mod commands;
 mod exit;
 mod filtered_capture;
 mod hosts;
+mod import_inputs;
 mod input_file;
 mod output;
 mod output_files;

@@ -2,11 +2,11 @@
 
 use crate::cli::trace::{ImportArguments, ImportFormat};
 use crate::exit::{ExitState, misuse};
+use crate::import_inputs::{BEGINNING, COMPRESSED, ImportInputs, UnprovenFile};
 use crate::output_files::OutputRule;
 use crate::recognize_file::recognize;
 use crate::run_settings::SOFTWARE;
 use crate::terminal;
-use crate::unpack::{peek, unpacked};
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use serde::Serialize;
@@ -16,71 +16,23 @@ use std::path::Path;
 use steadfast_analysis::moment::Moment;
 use steadfast_domain::io_event::IncompleteIos;
 use steadfast_domain::text::{counted, shell_quoted};
-use steadfast_exchange::identify::FileKind;
 use steadfast_host::{NewFile, open_regular, read_file};
 use steadfast_tracefile::import::{
-    self, ColumnMapping, ColumnPlan, EventSink, ImportError, ImportInput, ImportResult,
-    RecognizedFormat, TraceFormat,
+    self, ColumnMapping, ColumnPlan, EventSink, ImportError, ImportResult, RecognizedFormat,
+    TraceFormat,
 };
-
-/// Number of leading bytes used to recognize a format.
-const BEGINNING: usize = 16 << 10;
-
-/// Compressed files that are unpacked while they are read.
-const COMPRESSED: [FileKind; 4] = [FileKind::Gzip, FileKind::Zstd, FileKind::Xz, FileKind::Bzip2];
 
 /// Largest mapping file in bytes.
 const MAPPING_MAX: u64 = 1 << 20;
-
-/// A file whose content does not prove its format.
-struct UnprovenFile<'a> {
-    path: &'a Path,
-    recognized: RecognizedFormat,
-}
 
 /// Reads all files and writes one trace.
 pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
     let output = OutputRule::from_arguments(&arguments.writing)?.create(&arguments.output)?;
     let mapping = mapping(arguments)?;
-    let mut inputs = Vec::new();
-    let mut proven_format = None;
-    let mut first_beginning = Vec::new();
-    let mut unproven: Option<UnprovenFile<'_>> = None;
-    for path in &arguments.files {
-        let (input, beginning) = open(path)?;
-        // Check even with --input-format: binary data would be parsed as lines.
-        if let Some(file) = recognize(path, &beginning)
-            && let Some(kind) = file.kind
-        {
-            if COMPRESSED.contains(&kind) {
-                bail!("{}: it is compressed twice; unpack it first", path.display());
-            }
-            if kind.is_packed() {
-                bail!("{}: this is {}; {}", path.display(), file.name, file.what_to_do());
-            }
-            if kind == FileKind::Parquet && mapping.is_none() {
-                bail!(
-                    "{}: this is a Parquet file; if it is a trace of Steadfast, {}; give the columns \
-                     of another program's table with --columns FILE",
-                    path.display(),
-                    file.what_to_do()
-                );
-            }
-        }
-        match import::recognize_any(&beginning) {
-            Some(RecognizedFormat::Proven(format)) => {
-                proven_format.get_or_insert(format);
-            }
-            Some(recognized) => {
-                unproven.get_or_insert(UnprovenFile { path, recognized });
-            }
-            None => {}
-        }
-        if inputs.is_empty() {
-            first_beginning = beginning;
-        }
-        inputs.push(input);
-    }
+    let ImportInputs { inputs, proven_format, unproven, first_beginning } =
+        ImportInputs::open(&arguments.files, mapping.is_some(), &|path| {
+            Ok(Box::new(File::open(path)?))
+        })?;
     let began = began(arguments)?;
     if let Some(mapping) = &mapping
         && first_beginning.starts_with(b"PAR1")
@@ -238,16 +190,6 @@ fn began(arguments: &ImportArguments) -> anyhow::Result<Option<u64>> {
             "--began takes a date and a time in UTC, such as '2026-11-21 06:16:17', not '{other}'"
         ))),
     }
-}
-
-/// Opens a file and returns its first bytes; unpacks a compressed file.
-fn open(path: &Path) -> anyhow::Result<(ImportInput<'static>, Vec<u8>)> {
-    let name = path.display().to_string();
-    let file = File::open(path).with_context(|| format!("{name} cannot be opened"))?;
-    let reading = || format!("reading {name}");
-    let plain = unpacked(Box::new(file)).with_context(reading)?;
-    let (beginning, content) = peek(plain, BEGINNING).with_context(reading)?;
-    Ok((ImportInput { name, content: Box::new(content) }, beginning))
 }
 
 /// Writes the I/Os that `import` delivers.
