@@ -24,6 +24,9 @@ const SANITIZE_TIMEOUT: Duration = Duration::from_secs(30);
 
 const FORMAT_TIMEOUT: Duration = Duration::from_secs(6 * 3600);
 
+/// Number of namespaces that a message lists.
+const NAMESPACES_SHOWN: usize = 8;
+
 // Optional Admin Command Support (OACS; NVMe Base 2.1, 5.1.13.2.1).
 const OACS_FORMAT: u128 = 1 << 1;
 const OACS_NAMESPACES: u128 = 1 << 3;
@@ -224,10 +227,17 @@ fn siblings(
         numbers.take_while(|number| *number != 0).filter(|number| !known(*number)).collect();
     match hidden.as_slice() {
         [] => Ok(siblings),
-        hidden => Err(format!(
-            "it also erases namespaces that are not block devices here ({hidden:?}); attach them \
-             (nvme attach-ns) or delete them (nvme delete-ns)"
-        )),
+        hidden => {
+            let shown = &hidden[..hidden.len().min(NAMESPACES_SHOWN)];
+            let more = match hidden.len() - shown.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            Err(format!(
+                "it also erases namespaces that are not block devices here ({shown:?}{more}); attach \
+                 them (nvme attach-ns) or delete them (nvme delete-ns)"
+            ))
+        }
     }
 }
 
@@ -281,7 +291,7 @@ impl NvmePurgeCommand {
         work.follow_begun(begun, "formatting", &check, &mut || {
             // A drive that still sanitizes for an earlier run refuses a Format.
             if self.has_sanitize
-                && let Some(running) = running_sanitize(&sanitize_status(admin)?)
+                && let Some(running) = running_sanitize(&sanitize_status(admin)?)?
             {
                 return Ok(running);
             }
@@ -305,7 +315,7 @@ impl NvmePurgeCommand {
         let has_begun = begun.is_ok();
         work.follow_begun(begun, "sanitizing", &check, &mut || {
             let log = sanitize_status(admin)?;
-            if let Some(running) = running_sanitize(&log) {
+            if let Some(running) = running_sanitize(&log)? {
                 return Ok(running);
             }
             // A drive that still formats for an earlier run refuses a Sanitize.
@@ -322,7 +332,7 @@ impl NvmePurgeCommand {
     /// Returns the state of a sanitize that does not run.
     ///
     /// # Errors
-    /// The status contradicts the command that the drive has accepted, or means nothing.
+    /// The status contradicts the command that the drive has accepted.
     fn ended_sanitize(
         &self,
         device: &str,
@@ -330,18 +340,14 @@ impl NvmePurgeCommand {
         has_begun: bool,
     ) -> Result<PurgeState, HostError> {
         let status = sanitize_status_code(log);
-        let unclear = format!("the sanitize status log reports status {status}");
         let why = match status {
             1 | 4 => return Ok(PurgeState::Ended),
             3 => "the drive reports that the sanitize failed; it refuses I/O until a sanitize \
                   succeeds, or until `nvme sanitize --sanact=1` ends its failure mode"
                 .to_owned(),
             // Never sanitized.
-            0 if !has_begun => unclear,
-            _ => {
-                let what = "state of the sanitize".to_owned();
-                return Err(HostError::Unclear { what, why: unclear });
-            }
+            _ if !has_begun => format!("the sanitize status log reports status {status}"),
+            _ => return Err(unclear_sanitize(status)),
         };
         let (device, method) = (device.to_owned(), self.method.to_string());
         Ok(PurgeState::Failed(HostError::PurgeFailed { device, method, why }))
@@ -353,11 +359,24 @@ fn sanitize_status_code(log: &ReadPage) -> u64 {
     log.count(&sanitize::SSTAT).unwrap_or(0) & 0x7
 }
 
+fn unclear_sanitize(status: u64) -> HostError {
+    HostError::Unclear {
+        what: "state of the sanitize".to_owned(),
+        why: format!("the sanitize status log reports status {status}"),
+    }
+}
+
 /// Returns the state of a sanitize in progress; `None` if none runs.
-fn running_sanitize(log: &ReadPage) -> Option<PurgeState> {
+///
+/// # Errors
+/// The status means nothing.
+fn running_sanitize(log: &ReadPage) -> Result<Option<PurgeState>, HostError> {
     let progress = log.count(&sanitize::SPROG).unwrap_or(0);
-    let percent = 100.0 * progress as f64 / 65_536.0;
-    (sanitize_status_code(log) == 2).then_some(PurgeState::Running(Some(percent)))
+    match sanitize_status_code(log) {
+        2 => Ok(Some(PurgeState::Running(Some(100.0 * progress as f64 / 65_536.0)))),
+        0..=4 => Ok(None),
+        status => Err(unclear_sanitize(status)),
+    }
 }
 
 /// Returns the outcome of a command. If the kernel did not take it, sends it by nvme-cli.

@@ -253,6 +253,11 @@ fn a_namespace_that_is_no_block_device_here_is_not_erased() {
     let tools = identified(0xa, 0, 2).nvme_returns(LIST, vec![1, 0, 0, 0, 7, 0, 0, 0]);
     let error = rig.refused(&options(PurgeMethod::NvmeSanitizeBlock), &tools);
     assert!(error.to_string().contains("not block devices here ([7])"), "{error}");
+    let all: Vec<u8> = (1u32..=1024).flat_map(u32::to_le_bytes).collect();
+    let tools = identified(0xa, 0, 2).nvme_returns(LIST, all);
+    let error = rig.refused(&options(PurgeMethod::NvmeSanitizeBlock), &tools);
+    let shown = "here ([2, 3, 4, 5, 6, 7, 8, 9] and 1015 more)";
+    assert!(error.to_string().contains(shown), "{error}");
 }
 
 /// Sanitize Status: progress at byte 0, status in bits 2:0 of byte 2.
@@ -339,6 +344,8 @@ fn an_erase_of_an_earlier_run_is_awaited() {
     let tools = identified_twice(2, 0, 2)
         .nvme_fails(FORMAT, 0x01d)
         .nvme_returns(LOG, log(32_768, 2))
+        // No status.
+        .nvme_returns(LOG, log(32_768, 7))
         .nvme_returns(LOG, log(65_535, 1))
         .nvme_returns(ID_NS, formatting(0x80));
     let failed = refused_by(PurgeMethod::NvmeFormat, tools);
