@@ -1,19 +1,24 @@
-//! Programs that convert files: imports of other tools' traces, and a merge of fold files.
+//! Programs that convert files: imports of other tools' traces, a fold of a trace, and a merge of
+//! fold files.
 //!
-//! The production code parses inputs and writes outputs (`tracefile::import`,
-//! `analysis::fleet::Merge`, `host::NewFile`). A name must always lead to a complete conversion or
-//! to nothing: an input that was read in part must not become a file that looks whole.
+//! The production code opens, unpacks and recognizes inputs (`import_inputs` of the program), parses
+//! them and writes outputs (`tracefile::import`, `analysis::fleet`, `host::NewFile`). A name must
+//! always lead to a complete conversion or to nothing: an input that was read in part must not become
+//! a file that looks whole.
 
 use crate::dice::Dice;
 use crate::directory::SimulatedDirectory;
 use crate::disk::ROOT;
 use crate::fault::{InjectedFault, PlannedFault, PlantedBug};
+use crate::import_inputs::ImportInputs;
 use crate::shrink::{Shrink, earlier_faults, fewer_faults, smaller_lives};
 use crate::world::{Process, TrialResult, World};
+use anyhow::Context;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fmt::Write;
-use std::io::{self, Cursor, Read, Seek};
+use std::fmt::Write as _;
+use std::io::{self, Cursor, Read, Seek, Write as _};
+use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 use std::thread;
 use steadfast_analysis::fleet::{FoldOptions, Merge, fingerprint, fold};
@@ -23,6 +28,7 @@ use steadfast_tracefile::TraceError;
 use steadfast_tracefile::import::{
     self, ColumnPlan, ImportError, ImportInput, ImportResult, TraceFormat,
 };
+use steadfast_tracefile::parquet::TraceMedium;
 #[cfg(test)]
 use steadfast_tracefile::{Batch, Fields, Trace};
 
@@ -34,24 +40,27 @@ const PIPE_BYTES: usize = 4096;
 const MICROSECOND: u64 = 1_000;
 /// Start of the first trace; the second begins when the first has ended.
 const BEGAN_NS: u64 = 1_700_000_000_000_000_000;
-/// More calls than an undisturbed program makes. Faults are planned among them.
-const CALLS: u64 = 60;
+/// More calls than an undisturbed import of a text makes. Faults are planned among them.
+const CALLS: u64 = 45;
 
-const INPUTS: [&str; 4] = ["one.csv", "two.csv", "one.fold", "two.fold"];
+const INPUTS: [&str; 9] = [
+    "one.csv", "two.csv", "one.fold", "two.fold", "iolog.gz", "iolog.zst", "iolog.xz", "iolog.bz2",
+    "trace.parquet",
+];
 
 /// Inputs, and the outputs of an undisturbed program.
 struct ConvertedFiles {
     /// Content of each of [`INPUTS`].
-    inputs: [Vec<u8>; INPUTS.len()],
+    inputs: Vec<Vec<u8>>,
     /// Complete output of each of [`Conversion::ALL`].
-    outputs: [Vec<u8>; Conversion::ALL.len()],
+    outputs: Vec<Vec<u8>>,
 }
 
 static FILES: LazyLock<Result<ConvertedFiles, String>> =
-    LazyLock::new(|| ConvertedFiles::new().map_err(|error| error.to_string()));
+    LazyLock::new(|| ConvertedFiles::new().map_err(|error| format!("{error:#}")));
 
 impl ConvertedFiles {
-    fn new() -> Result<ConvertedFiles, ImportError> {
+    fn new() -> anyhow::Result<ConvertedFiles> {
         let texts = [0, 1].map(input_text);
         let traces = [0, 1].map(|number| {
             let mut trace = Vec::new();
@@ -60,15 +69,32 @@ impl ConvertedFiles {
         });
         let [one, two] = traces;
         let (one, two) = (one?, two?);
-        let folds = [fold_of("one.parquet", &one)?, fold_of("two.parquet", &two)?];
+        let fold = |trace: &[u8]| {
+            let mut folded = Vec::new();
+            fold_trace(|| Ok(Cursor::new(trace.to_vec())), &mut folded)?;
+            Ok::<_, anyhow::Error>(folded)
+        };
+        let folds = [fold(&one)?, fold(&two)?];
         let mut merged = Vec::new();
         merge_files(folds.clone().map(Cursor::new), &mut merged)?;
+        let packed = packed_logs()?;
+        let mut unpacked = Vec::new();
+        for (name, content) in INPUTS[4..].iter().zip(&packed) {
+            let mut output = Vec::new();
+            let open =
+                || -> io::Result<Box<dyn Read>> { Ok(Box::new(Cursor::new(content.clone()))) };
+            import_recognized(name, &open, &mut output)?;
+            unpacked.push(output);
+        }
         let [first_text, second_text] = texts.map(String::into_bytes);
         let [first_fold, second_fold] = folds;
-        Ok(ConvertedFiles {
-            inputs: [first_text, second_text, first_fold, second_fold],
-            outputs: [one, two, merged],
-        })
+        let mut inputs = vec![first_text, second_text, first_fold.clone(), second_fold];
+        inputs.extend(packed);
+        inputs.push(one.clone());
+        let mut outputs = vec![one, two, merged];
+        outputs.extend(unpacked);
+        outputs.push(first_fold);
+        Ok(ConvertedFiles { inputs, outputs })
     }
 }
 
@@ -82,6 +108,39 @@ fn input_text(number: u64) -> String {
         let _ = writeln!(text, "{time:08},{op},{sector:08},{bytes:011}", bytes = 4096 << (io % 3));
     }
     text
+}
+
+/// Returns a log of fio's I/Os, compressed by gzip, zstd, xz and bzip2.
+fn packed_logs() -> io::Result<[Vec<u8>; 4]> {
+    let mut log = "fio version 3 iolog\n0 /dev/sda add\n0 /dev/sda open\n".to_owned();
+    for io in 0..IOS {
+        let op = if io % 3 == 0 { "write" } else { "read" };
+        let _ = writeln!(log, "{io} /dev/sda {op} {} 4096", io * 7_919 % 10_007 * 4096);
+    }
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(log.as_bytes())?;
+    let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 1);
+    xz.write_all(log.as_bytes())?;
+    let mut bzip2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::default());
+    bzip2.write_all(log.as_bytes())?;
+    let zstd = zstd::stream::encode_all(log.as_bytes(), 0)?;
+    Ok([gzip.finish()?, zstd, xz.finish()?, bzip2.finish()?])
+}
+
+/// Imports a file as `trace import` does without options: unpacks and recognizes it.
+fn import_recognized<W: io::Write + Send>(
+    name: &str,
+    open: &dyn Fn() -> io::Result<Box<dyn Read>>,
+    output: W,
+) -> anyhow::Result<()> {
+    let files = [PathBuf::from(name)];
+    let ImportInputs { inputs, proven_format, .. } =
+        ImportInputs::open(&files, false, &|_| open())?;
+    let format = proven_format.context("the format is unknown")?;
+    import::write_trace(output, SOFTWARE, Some(BEGAN_NS), |sink| {
+        import::import(&format, inputs, sink)
+    })?;
+    Ok(())
 }
 
 /// A text that is read in parts.
@@ -110,8 +169,11 @@ fn import_text<W: io::Write + Send>(
     })
 }
 
-/// Returns the fold file of a trace.
-fn fold_of(name: &str, trace: &[u8]) -> Result<Vec<u8>, TraceError> {
+/// Folds a trace, which `open` opens.
+fn fold_trace<M: TraceMedium, W: io::Write + Send>(
+    open: impl Fn() -> anyhow::Result<M>,
+    output: W,
+) -> anyhow::Result<()> {
     let options = FoldOptions {
         step_ns: 1_000_000_000,
         processes: false,
@@ -119,12 +181,14 @@ fn fold_of(name: &str, trace: &[u8]) -> Result<Vec<u8>, TraceError> {
         threads: false,
         files: false,
     };
-    let identity = fingerprint(&mut Cursor::new(trace), name)?;
-    let captured = Captured::open(Cursor::new(trace.to_vec()))?;
+    let identity = fingerprint(&mut open()?, "trace.parquet")?;
+    let captured = Captured::open(open()?)?;
     let folded = fold(&captured, vec![identity], &PassOptions::default(), &options)?;
     let mut merge = Merge::new(&options);
     merge.add(folded)?;
-    merge.write(Vec::new())
+    merge.check()?;
+    merge.write(output)?.flush()?;
+    Ok(())
 }
 
 /// Merges two fold files.
@@ -147,11 +211,24 @@ enum Conversion {
     ImportFirst,
     ImportSecond,
     Merge,
+    ImportGzip,
+    ImportZstd,
+    ImportXz,
+    ImportBzip2,
+    Fold,
 }
 
 impl Conversion {
-    const ALL: [Conversion; 3] =
-        [Conversion::ImportFirst, Conversion::ImportSecond, Conversion::Merge];
+    const ALL: [Conversion; 8] = [
+        Conversion::ImportFirst,
+        Conversion::ImportSecond,
+        Conversion::Merge,
+        Conversion::ImportGzip,
+        Conversion::ImportZstd,
+        Conversion::ImportXz,
+        Conversion::ImportBzip2,
+        Conversion::Fold,
+    ];
 
     /// Returns the name of the output.
     fn output(self) -> &'static str {
@@ -159,6 +236,21 @@ impl Conversion {
             Conversion::ImportFirst => "one.parquet",
             Conversion::ImportSecond => "two.parquet",
             Conversion::Merge => "both.fold",
+            Conversion::ImportGzip => "gzip.parquet",
+            Conversion::ImportZstd => "zstd.parquet",
+            Conversion::ImportXz => "xz.parquet",
+            Conversion::ImportBzip2 => "bzip2.parquet",
+            Conversion::Fold => "trace.fold",
+        }
+    }
+
+    /// Returns the name of the input that is recognized by its content.
+    fn recognized_input(self) -> &'static str {
+        match self {
+            Conversion::ImportGzip => INPUTS[4],
+            Conversion::ImportZstd => INPUTS[5],
+            Conversion::ImportXz => INPUTS[6],
+            _ => INPUTS[7],
         }
     }
 
@@ -182,6 +274,16 @@ impl Conversion {
                 let files = [directory.open_named(INPUTS[2])?, directory.open_named(INPUTS[3])?];
                 merge_files(files, io::BufWriter::new(sink))?;
             }
+            Conversion::Fold => {
+                fold_trace(|| Ok(directory.open_named(INPUTS[8])?), io::BufWriter::new(sink))?;
+            }
+            packed => {
+                let name = packed.recognized_input();
+                let open = || -> io::Result<Box<dyn Read>> {
+                    Ok(Box::new(directory.open_named(name).map_err(io::Error::other)?))
+                };
+                import_recognized(name, &open, sink)?;
+            }
         }
         output.persist()?;
         Ok(())
@@ -199,13 +301,17 @@ struct ConvertingLife {
 impl ConvertingLife {
     fn new(dice: &mut Dice) -> ConvertingLife {
         use InjectedFault::{Error, Full, Interrupted, Kill, LostSync, NoSpace, PowerLoss, Short};
-        let any: &[InjectedFault] =
-            &[Error, Error, Full, Interrupted, Kill, Kill, LostSync, NoSpace, PowerLoss, Short];
+        let any: &[InjectedFault] = &[
+            Error, Error, Error, Full, Interrupted, Kill, Kill, LostSync, NoSpace, PowerLoss, Short,
+        ];
         // A program must succeed in spite of these.
         let survivable: &[InjectedFault] = &[Interrupted, Short];
         let kinds = if dice.percent(30) { survivable } else { any };
         let count = 1 + dice.below(2);
-        let programs = (0..count).map(|_| *dice.choose(&Conversion::ALL)).collect();
+        // In a text, a read can end with a line: those are chosen more often.
+        let all = Conversion::ALL;
+        let from = if dice.percent(70) { &all[..2] } else { &all[2..] };
+        let programs = (0..count).map(|_| *dice.choose(from)).collect();
         let mut faults = Vec::new();
         for _ in 0..dice.below(4) {
             let call = 1 + dice.below(CALLS * count);
@@ -227,7 +333,7 @@ pub struct ConversionScenario {
 impl ConversionScenario {
     fn new(seed: u64) -> ConversionScenario {
         let mut dice = Dice::new(seed ^ 0x636f_6e76_6572_7421);
-        let count = 1 + dice.below(3);
+        let count = 1 + dice.below(4);
         let lives = (0..count).map(|_| ConvertingLife::new(&mut dice)).collect();
         ConversionScenario { seed, lives }
     }
@@ -279,8 +385,8 @@ pub fn play_two_writers(seed: u64, bug: Option<PlantedBug>) -> (ConversionScenar
     (scenario, result)
 }
 
-/// Plays a scenario. After its lives the power is lost, each conversion is executed without a fault,
-/// and the power is lost again.
+/// Plays a scenario. After its lives the power is lost, each of its conversions is executed without a
+/// fault, and the power is lost again.
 pub fn play(scenario: &ConversionScenario, bug: Option<PlantedBug>) -> TrialResult {
     let world = World::new(scenario.seed, bug, true);
     let files = match &*FILES {
@@ -291,11 +397,17 @@ pub fn play(scenario: &ConversionScenario, bug: Option<PlantedBug>) -> TrialResu
         }
     };
     world.require(put_inputs(&world, files));
-    let undisturbed = Conversion::ALL.map(|conversion| ConvertingLife {
-        programs: vec![conversion],
-        policy: OverwritePolicy::Overwrite,
-        faults: Vec::new(),
-    });
+    let is_used = |conversion: &Conversion| {
+        scenario.lives.iter().any(|life| life.programs.contains(conversion))
+    };
+    let used = Conversion::ALL.into_iter().filter(is_used);
+    let undisturbed: Vec<ConvertingLife> = used
+        .map(|conversion| ConvertingLife {
+            programs: vec![conversion],
+            policy: OverwritePolicy::Overwrite,
+            faults: Vec::new(),
+        })
+        .collect();
     let mut reported = ReportedOutputs::default();
     for lives in [scenario.lives.as_slice(), &undisturbed] {
         for life in lives {

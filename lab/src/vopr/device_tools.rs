@@ -1,8 +1,9 @@
-//! Purges by device tools that fail.
+//! Purges by device tools and NVMe commands that fail.
 //!
-//! The production code (`host::purge`) plans a purge of a simulated drive, runs its tools and reads
-//! the drive back. The tools and the clock are simulated (`host::ProgramHost`), and so is the drive:
-//! a file below simulated `/sys`, `/proc` and `/dev`.
+//! The production code (`host::purge`) plans a purge of a simulated drive, runs its tools or sends
+//! its commands, and reads the drive back. The tools, the controller and the clock are simulated
+//! (`host::ProgramHost`, `host::AdminQueue`), and so is the drive: a file below simulated `/sys`,
+//! `/proc` and `/dev`.
 
 use crate::dice::Dice;
 use crate::fault::{CallKind, InjectedFault, PlannedFault, PlantedBug};
@@ -10,20 +11,19 @@ use crate::memory;
 use crate::shrink::{Shrink, earlier_faults, fewer_faults, smaller_lives};
 use crate::tool_drive::{DRIVES, DriveKind, SimulatedMachine};
 use crate::world::{Process, TrialResult, World};
-use std::cell::RefCell;
 use std::io::{self, ErrorKind};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use steadfast_domain::purge::PurgeCommandRecord;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{Purge, PurgeChoice, PurgeFailure, PurgeMethod};
 use steadfast_host::{
-    HostError, HostedProgram, OutputStream, ProgramCall, ProgramHost, PurgeCommandLine,
-    PurgeOptions, PurgeProgress, PurgeWatch, purge_simulated,
+    AdminCommand, AdminCompletion, AdminQueue, BlockingCall, HostError, HostedProgram, NvmeNode,
+    OutputStream, ProgramCall, ProgramHost, PurgeCommandLine, PurgeOptions, PurgeProgress,
+    PurgeWatch, purge_simulated,
 };
 
 /// Runs of the tools in a purge that no fault hits; later ones hit none.
@@ -62,6 +62,8 @@ pub enum ToolFault {
     Garbage,
     /// Its output is cut off.
     Torn,
+    /// It fails with a long text, all of which is read.
+    Wordy,
     /// It prints megabytes more to one of its outputs.
     Flood(OutputStream),
     /// A process that it leaves keeps its output open.
@@ -77,9 +79,9 @@ pub enum ToolFault {
 }
 
 impl ToolFault {
-    fn draw(dice: &mut Dice) -> ToolFault {
+    pub fn draw(dice: &mut Dice) -> ToolFault {
         let has_worked = dice.percent(50);
-        match dice.below(18) {
+        match dice.below(19) {
             0 => ToolFault::Start(*dice.choose(&[libc::ENOENT, libc::EACCES, libc::EAGAIN])),
             1 => ToolFault::Removed,
             2 | 3 => ToolFault::Exit { raw_status: *dice.choose(&[1 << 8, 9, 11]), has_worked },
@@ -94,7 +96,18 @@ impl ToolFault {
             12..=14 => ToolFault::Left(Duration::from_secs(*dice.choose(&[5, 5000, 500_000]))),
             15 => ToolFault::NoWork,
             16 => ToolFault::EndlessWork,
+            17 => ToolFault::Wordy,
             _ => ToolFault::Restarted,
+        }
+    }
+
+    /// Returns true if the program cannot use the output of a tool that this fault hits.
+    pub fn spoils_output(self) -> bool {
+        use ToolFault::{Exit, Flood, Garbage, Hang, KeptOutput, Silent, Torn, Wordy};
+        match self {
+            Exit { .. } | Garbage | Hang { .. } | KeptOutput | Silent | Torn | Wordy => true,
+            Flood(stream) => stream == OutputStream::Stdout,
+            _ => false,
         }
     }
 }
@@ -104,6 +117,8 @@ impl ToolFault {
 struct PurgeLife {
     choice: PurgeChoice,
     failed: PurgeFailure,
+    /// Time after which the user stops the run.
+    stop: Option<Duration>,
     faults: Vec<PlannedFault>,
 }
 
@@ -126,8 +141,18 @@ impl PurgeLife {
         if dice.percent(10) {
             faults.push(PlannedFault { call: 1 + dice.below(runs), fault: InjectedFault::Kill });
         }
-        PurgeLife { choice, failed, faults }
+        let is_stopped = dice.percent(30);
+        let within = *dice.choose(&[20, 700, 50_000]);
+        let stop = is_stopped.then(|| Duration::from_secs(dice.below(within)));
+        PurgeLife { choice, failed, stop, faults }
     }
+}
+
+/// The machine, for all threads of a process.
+pub type SharedMachine = Arc<Mutex<SimulatedMachine>>;
+
+pub fn lock(machine: &SharedMachine) -> MutexGuard<'_, SimulatedMachine> {
+    machine.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Purges of a drive, one after the other.
@@ -160,7 +185,9 @@ impl Shrink for ToolScenario {
             let halves = halves.filter(|half| half.len() < life.faults.len()).map(<[_]>::to_vec);
             let faults = halves.chain(fewer_faults(&life.faults));
             let faults = faults.chain(earlier_faults(&life.faults));
-            faults.map(|faults| PurgeLife { faults, ..life.clone() }).collect()
+            let with_faults = faults.map(|faults| PurgeLife { faults, ..life.clone() });
+            let without_stop = life.stop.map(|_| PurgeLife { stop: None, ..life.clone() });
+            with_faults.chain(without_stop).collect()
         });
         lives.into_iter().map(|lives| ToolScenario { lives, ..self.clone() }).collect()
     }
@@ -183,22 +210,24 @@ pub fn play(scenario: &ToolScenario, bug: Option<PlantedBug>) -> TrialResult {
 fn purge_again_and_again(world: &Arc<World>, scenario: &ToolScenario) -> io::Result<()> {
     let bug = world.state().disk.bug;
     let machine = SimulatedMachine::new(scenario.kind, scenario.seed, bug)?;
-    let machine = Rc::new(RefCell::new(machine));
+    let machine = Arc::new(Mutex::new(machine));
     let last = PurgeLife {
         choice: scenario.kind.choices()[0],
         failed: PurgeFailure::Halt,
+        stop: None,
         faults: Vec::new(),
     };
     for (number, life) in (0..).zip(scenario.lives.iter().chain([&last])) {
-        let about = format!("-- {:?} {:?} {:?}", life.choice, life.failed, life.faults);
+        let PurgeLife { choice, failed, stop, faults } = life;
+        let about = format!("-- {choice:?} {failed:?} stop {stop:?} {faults:?}");
         world.state().log(|| about);
         let is_last = number == scenario.lives.len();
         if is_last {
-            machine.borrow_mut().rest();
+            lock(&machine).rest();
         }
-        machine.borrow_mut().begin_life()?;
+        lock(&machine).begin_life(life.stop)?;
         let end = live(world, &machine, life, number as u64);
-        let mut machine = machine.borrow_mut();
+        let mut machine = lock(&machine);
         world.state().log(|| machine.plain(&format!("       {end:?}")));
         let checked = check(&machine, life, end.as_ref());
         let checked = checked.and_then(|()| machine.check_other_drive());
@@ -222,13 +251,13 @@ struct ToolEnd {
 /// Executes a life; `None` if its process was killed.
 fn live(
     world: &Arc<World>,
-    machine: &Rc<RefCell<SimulatedMachine>>,
+    machine: &SharedMachine,
     life: &PurgeLife,
     number: u64,
 ) -> Option<ToolEnd> {
     let process = world.start(1, &life.faults)[0].clone();
     let (name, roots, tool) = {
-        let machine = machine.borrow();
+        let machine = lock(machine);
         (machine.kind.name(), machine.roots(), machine.tool_path())
     };
     let host = SimulatedHost { machine: machine.clone(), process: process.clone() };
@@ -248,13 +277,19 @@ fn live(
         {
             (purge.failed, purge.blank) = (None, Some(true));
         }
+        if process.world.state().disk.bug == Some(PlantedBug::SilentStop)
+            && let Err(HostError::PurgeEndUnknown { device, why, .. }) = &result
+            && why.contains("stopped")
+        {
+            result = Err(HostError::PurgeStopped { device: device.clone() });
+        }
         ToolEnd { result, watch, peak: memory::peak() }
     })
 }
 
 /// Observer of a purge.
 struct ToolWatch {
-    machine: Rc<RefCell<SimulatedMachine>>,
+    machine: SharedMachine,
     record: Option<PurgeCommandRecord>,
 }
 
@@ -266,7 +301,7 @@ impl std::fmt::Debug for ToolWatch {
 
 impl PurgeWatch for ToolWatch {
     fn journal(&mut self, change: &HostChange) -> Result<(), String> {
-        self.machine.borrow_mut().journal(change);
+        lock(&self.machine).journal(change);
         Ok(())
     }
     fn report(&mut self, _: &PurgeProgress<'_>) {}
@@ -274,26 +309,21 @@ impl PurgeWatch for ToolWatch {
         self.record = Some(record);
     }
     fn is_stopped(&self) -> bool {
-        false
+        lock(&self.machine).shows_stop()
     }
 }
 
 /// The simulated machine, for the programs of a process.
-struct SimulatedHost {
-    machine: Rc<RefCell<SimulatedMachine>>,
-    process: Process,
+pub struct SimulatedHost {
+    pub machine: SharedMachine,
+    pub process: Process,
 }
 
 impl ProgramHost for SimulatedHost {
     fn start(&self, call: &ProgramCall<'_>) -> io::Result<Box<dyn HostedProgram>> {
         let line = format!("{} {}", call.program, call.arguments.join(" "));
-        let about = || self.machine.borrow().plain(&line);
-        let fault = self.process.call(CallKind::Tool, &about, |_, fault| fault);
-        let fault = match fault {
-            Some(InjectedFault::Tool(fault)) => Some(fault),
-            _ => None,
-        };
-        let id = self.machine.borrow_mut().start(call, fault)?;
+        let fault = tool_fault(&self.machine, &self.process, &line);
+        let id = lock(&self.machine).start(call, fault)?;
         Ok(Box::new(SimulatedProgram { machine: self.machine.clone(), id }))
     }
 
@@ -302,20 +332,59 @@ impl ProgramHost for SimulatedHost {
     }
 
     fn now(&self) -> Duration {
-        self.machine.borrow().clock()
+        lock(&self.machine).clock()
     }
 
     fn pause(&self, time: Duration) {
-        let elapsed = self.machine.borrow_mut().pause(time);
+        let elapsed = lock(&self.machine).pause(time);
         if elapsed > PURGE_MAX {
             self.process.exceed(|| format!("a purge took {elapsed:?} and did not end"));
         }
+    }
+
+    fn open_admin_queue(&self, _: &NvmeNode) -> Result<Box<dyn AdminQueue>, HostError> {
+        let (machine, process) = (self.machine.clone(), self.process.clone());
+        Ok(Box::new(SimulatedController { machine, process }))
+    }
+
+    /// Calls `send` in this thread: the clock stands still meanwhile for the program.
+    fn send_in_thread(
+        &self,
+        send: &mut BlockingCall<'_>,
+        each: &mut dyn FnMut(),
+    ) -> Result<u32, HostError> {
+        each();
+        let sent = send();
+        each();
+        sent
+    }
+}
+
+/// Makes a call to a tool or a controller. Returns the fault that hits it, if any.
+fn tool_fault(machine: &SharedMachine, process: &Process, line: &str) -> Option<ToolFault> {
+    let about = || lock(machine).plain(line);
+    match process.call(CallKind::Tool, &about, |_, fault| fault) {
+        Some(InjectedFault::Tool(fault)) => Some(fault),
+        _ => None,
+    }
+}
+
+/// The controller of the simulated machine.
+struct SimulatedController {
+    machine: SharedMachine,
+    process: Process,
+}
+
+impl AdminQueue for SimulatedController {
+    fn submit(&self, command: &AdminCommand, data: &mut [u8]) -> io::Result<AdminCompletion> {
+        let fault = tool_fault(&self.machine, &self.process, &command.name);
+        lock(&self.machine).submit(command, data, fault)
     }
 }
 
 /// A program of the simulated machine.
 struct SimulatedProgram {
-    machine: Rc<RefCell<SimulatedMachine>>,
+    machine: SharedMachine,
     id: u32,
 }
 
@@ -325,15 +394,15 @@ impl HostedProgram for SimulatedProgram {
     }
 
     fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
-        Ok(self.machine.borrow_mut().raw_status(self.id).map(ExitStatus::from_raw))
+        Ok(lock(&self.machine).raw_status(self.id).map(ExitStatus::from_raw))
     }
 
     fn read(&mut self, stream: OutputStream, buffer: &mut [u8]) -> io::Result<usize> {
-        self.machine.borrow_mut().read(self.id, stream, buffer).ok_or(ErrorKind::WouldBlock.into())
+        lock(&self.machine).read(self.id, stream, buffer).ok_or(ErrorKind::WouldBlock.into())
     }
 
     fn kill_group(&mut self) {
-        self.machine.borrow_mut().kill(self.id);
+        lock(&self.machine).kill(self.id);
     }
 }
 
@@ -345,6 +414,7 @@ fn check(
 ) -> Result<(), String> {
     machine.check_programs(end.is_some())?;
     let Some(ToolEnd { result, watch, peak }) = end else { return Ok(()) };
+    machine.check_end_after_stop()?;
     if *peak > MEMORY_MAX {
         return Err(format!("a purge held {} MiB of memory", peak >> 20));
     }
@@ -362,11 +432,15 @@ fn check(
         check_length(record.failure.as_deref().unwrap_or_default())?;
     }
     match result {
-        Ok(Purge { failed: Some(why), .. }) => {
+        Ok(Purge { failed: Some(why), method, .. }) => {
             check_length(why)?;
             let is_named = why.contains(&machine.device()) && machine.names_tool(why);
             if life.failed.halts() || !is_named {
                 return Err(format!("a purge failed and continues: {why}"));
+            }
+            // The user's command says nothing about what the drive did before it.
+            if machine.has_refused() && *method != PurgeMethod::VendorCommand {
+                return Err(format!("the run continues on a drive that erases: {why}"));
             }
         }
         Ok(Purge { method: PurgeMethod::Nothing | PurgeMethod::Discard, remark, .. }) => {
@@ -403,12 +477,13 @@ fn check_error(machine: &SimulatedMachine, error: &HostError) -> Result<(), Stri
             *named == device && !why.is_empty() && !check.is_empty()
         }
         HostError::PurgeStillRuns { command, .. } => command.contains(&device),
+        HostError::PurgeStopped { device: named } => *named == device && machine.shows_stop(),
         _ => false,
     };
     if is_named { Ok(()) } else { Err(format!("not named: {error:?}")) }
 }
 
-fn check_length(text: &str) -> Result<(), String> {
+pub fn check_length(text: &str) -> Result<(), String> {
     let length = text.chars().count();
     if length > ERROR_MAX { Err(format!("a text of {length} characters")) } else { Ok(()) }
 }

@@ -104,8 +104,14 @@ impl Disk {
         self.nodes[inode].is_directory
     }
 
+    /// Returns the names in a directory in order. That of unfinished files is the order of their
+    /// numbers, so that the number with which this process began does not matter.
     pub fn names(&self, directory: Inode) -> Vec<String> {
-        self.nodes[directory].names.keys().cloned().collect()
+        let mut names: Vec<String> = self.nodes[directory].names.keys().cloned().collect();
+        names.sort_by_key(
+            |name| if name.starts_with(".steadfast-") { name.len() } else { usize::MAX },
+        );
+        names
     }
 
     pub fn create(

@@ -161,6 +161,16 @@ pub enum PlantedBug {
     HiddenChild,
     /// A purge that failed is taken for a success.
     TrustedTool,
+    /// A power-cut command of unknown end is taken for a success.
+    TrustedCut,
+    /// A power meter waits half of the time between two readings.
+    EarlyWake,
+    /// The user's stop is not seen.
+    IgnoredStop,
+    /// The user's stop is seen only when the drive erases.
+    LateStop,
+    /// A stopped purge does not say that the drive still erases.
+    SilentStop,
     /// A device tool also erases a drive that it was not given.
     StrayErase,
     /// The report over all targets has the numbers of one under the name of another.

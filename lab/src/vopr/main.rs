@@ -4,8 +4,9 @@
 //! fails: calls to a disk that loses its cache, the drive, the clock, the power, the process. After
 //! every interruption the run is continued, and the invariants are checked (`docs/fire.md`). The same
 //! seed also decides the faults of a group of runs, of programs that write reports into one directory,
-//! of a capture and its marks, of commands that change host settings without a run directory, and of
-//! the device tools that purge a drive.
+//! of a capture and its marks, of commands that change host settings without a run directory, of the
+//! device tools and NVMe commands that purge a drive, and of the user's commands that cut or measure
+//! its power.
 
 mod captures;
 mod changes;
@@ -21,6 +22,7 @@ mod groups;
 mod marks;
 mod memory;
 mod outputs;
+mod power_tools;
 mod reports;
 mod rig;
 mod scenario;
@@ -31,6 +33,16 @@ mod tool_drive;
 mod trial;
 mod workload;
 mod world;
+
+// Files of the program, which has no library.
+#[path = "../../../crates/steadfast/src/import_inputs.rs"]
+#[expect(dead_code, reason = "the program's messages need more of it")]
+mod import_inputs;
+#[path = "../../../crates/steadfast/src/recognize_file.rs"]
+#[expect(dead_code, reason = "other commands need more of it")]
+mod recognize_file;
+#[path = "../../../crates/steadfast/src/unpack.rs"]
+mod unpack;
 
 use clap::Parser;
 use fault::PlantedBug;
@@ -75,6 +87,7 @@ fn main() -> ExitCode {
             check_seed(seed, captures::play_seed, captures::play, is_traced),
             check_seed(seed, conversions::play_seed, conversions::play, is_traced),
             check_seed(seed, device_tools::play_seed, device_tools::play, is_traced),
+            check_seed(seed, power_tools::play_seed, power_tools::play, is_traced),
         ];
         for report in reports.into_iter().flatten() {
             failed += 1;

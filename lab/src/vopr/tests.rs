@@ -7,6 +7,7 @@ use crate::device_tools::{self, ToolScenario};
 use crate::fault::{InjectedFault, PlannedFault, PlantedBug};
 use crate::marks::{self, MarksScenario};
 use crate::outputs::{self, OutputScenario};
+use crate::power_tools::{self, PowerScenario};
 use crate::scenario::{FIRST_RUNS, Life, RUNS, Scenario, UserAction};
 use crate::shrink::{Shrink, shrink};
 use crate::trial::{UndisturbedRun, play, undisturbed};
@@ -184,7 +185,26 @@ fn marks_are_neither_lost_nor_doubled() {
 
 #[test]
 fn purges_by_failing_tools_end_and_tell_the_truth() {
-    must_hold(seeds(200), device_tools::play_seed, device_tools::play);
+    must_hold(seeds(1000), device_tools::play_seed, device_tools::play);
+}
+
+#[test]
+fn power_commands_are_believed_only_if_they_end_well() {
+    must_hold(seeds(1000), power_tools::play_seed, power_tools::play);
+}
+
+/// Each defect breaks another invariant of commands that cut or measure power.
+#[test]
+fn bugs_planted_below_power_commands_are_found() {
+    use PlantedBug::{EarlyWake, KeptTool, Leak, SlowClock, TrustedCut};
+    let bugs = [
+        (EarlyWake, "less than a second apart"),
+        (KeptTool, "still runs"),
+        (Leak, "MiB of memory"),
+        (SlowClock, "was killed after"),
+        (TrustedCut, "was not cut"),
+    ];
+    must_be_found(&bugs, power_tools::play_seed, power_tools::play, PowerScenario::faults);
 }
 
 /// Each defect breaks another invariant of host settings.
@@ -207,8 +227,11 @@ fn bugs_planted_below_host_settings_are_found() {
 #[test]
 fn bugs_planted_below_device_tools_are_found() {
     use PlantedBug::{ChangeBeforeJournal, HiddenChild, KeptTool, Leak, SlowClock, StoppedClock};
-    use PlantedBug::{StrayErase, TrustedTool};
+    use PlantedBug::{IgnoredStop, LateStop, SilentStop, StrayErase, TrustedTool};
     let bugs = [
+        (IgnoredStop, "after the stop"),
+        (LateStop, "was started after the stop"),
+        (SilentStop, "still erases"),
         (ChangeBeforeJournal, "not in the journal"),
         (HiddenChild, "still erases"),
         (KeptTool, "still runs"),
@@ -298,7 +321,8 @@ fn a_seed_always_means_the_same() {
             let captures = [captures::play_seed(seed, None).1, marks::play_seed(seed, None).1];
             let conversions =
                 [conversions::play_seed(seed, None).1, device_tools::play_seed(seed, None).1];
-            files.into_iter().chain(captures).chain(conversions)
+            let power = [power_tools::play_seed(seed, None).1];
+            files.into_iter().chain(captures).chain(conversions).chain(power)
         };
         let traces = || {
             played().map(|result| result.trace.iter().map(|line| plain(line)).collect()).collect()

@@ -1,5 +1,7 @@
 //! The simulated machine of device tools: its drive, another drive, and running programs.
 
+mod nvme;
+
 use crate::device_tools::ToolFault;
 use crate::dice::Dice;
 use crate::fault::PlantedBug;
@@ -16,6 +18,9 @@ use tempfile::TempDir;
 /// Size of a drive in bytes.
 const CAPACITY: usize = 64 * 4096;
 
+/// Number of bytes of a long output, all of which is read.
+const WORDY: usize = 300_000;
+
 /// Number of bytes of an output that has too many.
 const FLOOD: u64 = 16 << 20;
 
@@ -28,6 +33,12 @@ const SECOND: Duration = Duration::from_secs(1);
 const QUERY_LIMIT: Duration = Duration::from_secs(60);
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
 const ERASE_LIMIT: Duration = Duration::from_secs(12 * 3600);
+const FORMAT_LIMIT: Duration = Duration::from_secs(6 * 3600);
+const SANITIZE_LIMIT: Duration = Duration::from_secs(30);
+
+/// Longest time from the user's stop, or from the end of a tool that cannot be canceled, to the end
+/// of a purge: a few queries.
+const STOP_MAX: Duration = Duration::from_secs(300);
 
 /// Content of the drive that no tool is given.
 const OTHER_CONTENT: &[u8] = b"another drive";
@@ -55,9 +66,10 @@ const OPCODES: &str = " 00                6    Test Unit Ready
 pub enum DriveKind {
     Ata,
     Scsi,
+    Nvme,
 }
 
-pub const DRIVES: [DriveKind; 2] = [DriveKind::Ata, DriveKind::Scsi];
+pub const DRIVES: [DriveKind; 3] = [DriveKind::Ata, DriveKind::Scsi, DriveKind::Nvme];
 
 impl DriveKind {
     /// Returns the kernel name of the drive.
@@ -65,6 +77,7 @@ impl DriveKind {
         match self {
             DriveKind::Ata => "sda",
             DriveKind::Scsi => "sdb",
+            DriveKind::Nvme => "nvme0n1",
         }
     }
 
@@ -85,6 +98,14 @@ impl DriveKind {
                 Method(PurgeMethod::ScsiSanitizeCrypto),
                 Method(PurgeMethod::VendorCommand),
             ],
+            DriveKind::Nvme => &[
+                Auto,
+                Method(PurgeMethod::NvmeFormat),
+                Method(PurgeMethod::NvmeFormatCrypto),
+                Method(PurgeMethod::NvmeSanitizeBlock),
+                Method(PurgeMethod::NvmeSanitizeCrypto),
+                Method(PurgeMethod::VendorCommand),
+            ],
         }
     }
 
@@ -92,6 +113,7 @@ impl DriveKind {
         match self {
             DriveKind::Ata => "sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0",
             DriveKind::Scsi => "sys/devices/pci0000:00/0000:3b:00.0/host0/target0:0:1/0:0:1:0",
+            DriveKind::Nvme => "sys/devices/pci0000:00/0000:01:00.0/nvme/nvme0",
         }
     }
 }
@@ -104,9 +126,17 @@ enum ToolWork {
     /// Erases before the tool ends, and removes the password.
     Erase,
     /// Begins to erase; the drive continues by itself.
-    Begin {
-        is_crypto: bool,
-    },
+    Begin(EraseCommand),
+    /// Cuts the power of the drive.
+    CutPower,
+}
+
+/// A command after which the drive erases by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct EraseCommand {
+    is_crypto: bool,
+    /// True for a Format of an NVMe drive.
+    is_format: bool,
 }
 
 /// An erase that the drive carries out by itself.
@@ -116,7 +146,7 @@ struct DriveWork {
     /// `None` if it never ends.
     takes: Option<Duration>,
     erases: bool,
-    is_crypto: bool,
+    erase: EraseCommand,
     life: u32,
 }
 
@@ -144,6 +174,7 @@ struct ProgramState {
     open_until: Duration,
     /// True if it is a process that a program left.
     is_left: bool,
+    is_killed: bool,
     life: u32,
 }
 
@@ -175,7 +206,24 @@ pub struct SimulatedMachine {
     programs: Vec<ProgramState>,
     next_id: u32,
     removed: Vec<String>,
+    /// True if the drive has refused a command in this life because it erases.
+    has_refused: bool,
+    /// True if an NVMe drive has accepted a command in this life that erases.
+    has_accepted: bool,
+    /// True if an NVMe drive does not answer any more in this life.
+    is_gone: bool,
+    /// Time at which the user stops the run, if at all.
+    stop_at: Option<Duration>,
+    /// Last time at which something ran that cannot be canceled.
+    uncancelable_until: Duration,
     leaked: Vec<Vec<u8>>,
+    /// True if the power was cut in this life.
+    is_cut: bool,
+    /// Times at which the command that measures the power was started in this life.
+    meter_starts: Vec<Duration>,
+    /// Milliwatts that it has printed, without a fault that makes them unusable.
+    readings: Vec<f64>,
+    milliwatts: u32,
     violation: Option<String>,
 }
 
@@ -202,7 +250,16 @@ impl SimulatedMachine {
             programs: Vec::new(),
             next_id: FIRST_ID,
             removed: Vec::new(),
+            has_refused: false,
+            has_accepted: false,
+            is_gone: false,
+            stop_at: None,
+            uncancelable_until: Duration::ZERO,
             leaked: Vec::new(),
+            is_cut: false,
+            meter_starts: Vec::new(),
+            readings: Vec::new(),
+            milliwatts: 0,
             violation: None,
         };
         machine.lay_out()?;
@@ -212,11 +269,21 @@ impl SimulatedMachine {
     /// Writes the files that describe the machine.
     fn lay_out(&self) -> io::Result<()> {
         let (name, above) = (self.kind.name(), self.kind.directory());
-        let node = format!("{above}/block/{name}");
+        let node = match self.kind {
+            DriveKind::Nvme => format!("{above}/{name}"),
+            DriveKind::Ata | DriveKind::Scsi => format!("{above}/block/{name}"),
+        };
         self.write(&format!("{node}/size"), format!("{}\n", CAPACITY / 512).as_bytes())?;
         self.write(&format!("{node}/dev"), b"8:0\n")?;
         self.write(&format!("{node}/queue/logical_block_size"), b"512\n")?;
         symlink(self.path(above), self.path(&format!("{node}/device")))?;
+        if self.kind == DriveKind::Nvme {
+            self.write(&format!("{node}/nsid"), b"1\n")?;
+            self.write(&format!("{above}/address"), b"0000:01:00.0\n")?;
+            self.write(&format!("{above}/serial"), format!("{}\n", nvme::SERIAL).as_bytes())?;
+            self.write(&format!("{above}/subsysnqn"), b"nqn.2014.org.example:nvme\n")?;
+            self.write("dev/nvme0", b"")?;
+        }
         fs::create_dir_all(self.path("sys/class/block"))?;
         symlink(self.path(&node), self.path(&format!("sys/class/block/{name}")))?;
         fs::create_dir_all(self.path("sys/block"))?;
@@ -263,11 +330,17 @@ impl SimulatedMachine {
         self.path("dev").join(self.kind.name()).to_string_lossy().into_owned()
     }
 
-    /// Begins a life: the drive has data, and all tools are installed.
-    pub fn begin_life(&mut self) -> io::Result<()> {
+    /// Begins a life: the drive has data, and all tools are installed. The user stops the run after
+    /// this time.
+    pub fn begin_life(&mut self, stop: Option<Duration>) -> io::Result<()> {
         self.life += 1;
         (self.is_erased, self.has_worked) = (false, false);
         self.life_began = self.now;
+        self.stop_at = stop.map(|stop| self.now + stop);
+        (self.has_refused, self.has_accepted, self.is_gone) = (false, false, false);
+        self.is_cut = false;
+        self.meter_starts.clear();
+        self.readings.clear();
         self.removed.clear();
         self.leaked.clear();
         self.filled = noise(&mut self.dice, CAPACITY);
@@ -328,8 +401,13 @@ impl SimulatedMachine {
     /// time since the life began.
     pub fn pause(&mut self, time: Duration) -> Duration {
         let running = self.running();
-        let since = self.now - running.map_or(self.life_began, |program| program.began);
+        let stopped = self.stop_at.filter(|at| *at <= self.now);
+        let waits_since = stopped.unwrap_or(self.life_began);
+        let since = self.now - running.map_or(waits_since, |program| program.began);
         let mut pause = time.max(since / 8);
+        if let Some(stop) = self.stop_at.filter(|at| *at > self.now) {
+            pause = pause.min(time.max(stop - self.now));
+        }
         if let Some(end) = running.and_then(|program| program.ends_at) {
             pause = pause.min(time.max(end.saturating_sub(self.now)));
         }
@@ -339,7 +417,14 @@ impl SimulatedMachine {
 
     /// Lets time pass, and what is due happen.
     fn advance(&mut self, time: Duration) {
+        let can_be_canceled = |program: &ProgramState| {
+            program.life != self.life || program.is_over || program.limit <= QUERY_LIMIT
+        };
+        let is_bound = !self.programs.iter().all(can_be_canceled);
         self.now += time;
+        if is_bound {
+            self.uncancelable_until = self.now;
+        }
         for position in 0..self.programs.len() {
             let program = &mut self.programs[position];
             if program.is_over {
@@ -359,9 +444,37 @@ impl SimulatedMachine {
         let is_done =
             |work: &mut DriveWork| work.takes.is_some_and(|takes| work.began + takes <= self.now);
         if let Some(work) = self.work.take_if(is_done) {
-            self.has_completed = true;
-            self.erase(work.erases, work.is_crypto);
+            self.has_completed |= !work.erase.is_format;
+            self.erase(work.erases, work.erase.is_crypto);
         }
+    }
+
+    /// Returns true if the user has stopped the run.
+    fn has_stopped(&self) -> bool {
+        self.stop_at.is_some_and(|at| at <= self.now)
+    }
+
+    /// Returns true if the program sees that the user has stopped the run.
+    pub fn shows_stop(&self) -> bool {
+        let is_seen = self.bug != Some(PlantedBug::LateStop) || self.is_erasing();
+        self.has_stopped() && is_seen && self.bug != Some(PlantedBug::IgnoredStop)
+    }
+
+    /// Checks that a command that erases is not started after the user's stop.
+    fn check_not_stopped(&mut self, about: &str) {
+        if self.has_stopped() {
+            self.violate(format!("{about} was started after the stop"));
+        }
+    }
+
+    /// Checks that a purge ended soon after the user's stop.
+    pub fn check_end_after_stop(&self) -> Result<(), String> {
+        let Some(stop) = self.stop_at else { return Ok(()) };
+        let since = self.now.saturating_sub(stop.max(self.uncancelable_until));
+        if since > STOP_MAX {
+            return Err(format!("a purge ended {since:?} after the stop"));
+        }
+        Ok(())
     }
 
     /// Does the work of a program.
@@ -381,14 +494,25 @@ impl SimulatedMachine {
                 self.has_password = false;
                 self.erase(erases, false);
             }
-            ToolWork::Begin { is_crypto } => {
-                let takes = Duration::from_secs(5 + self.dice.below(600));
-                let (began, life) = (self.now, self.life);
-                let takes = (!is_endless).then_some(takes);
-                self.work = Some(DriveWork { began, takes, erases, is_crypto, life });
-                self.has_completed = false;
-            }
+            ToolWork::Begin(erase) => self.begin(erase, erases, is_endless),
+            ToolWork::CutPower => self.is_cut = true,
         }
+    }
+
+    /// Begins an erase that the drive carries out by itself.
+    fn begin(&mut self, erase: EraseCommand, erases: bool, is_endless: bool) {
+        let takes = Duration::from_secs(5 + self.dice.below(600));
+        let (began, life) = (self.now, self.life);
+        let takes = (!is_endless).then_some(takes);
+        self.work = Some(DriveWork { began, takes, erases, erase, life });
+        self.has_completed &= erase.is_format;
+        self.has_worked = true;
+    }
+
+    /// Lets the progress of the drive's work start again.
+    fn restart_work(&mut self) {
+        let now = self.now;
+        self.work.iter_mut().for_each(|work| work.began = now);
     }
 
     fn erase(&mut self, erases: bool, is_crypto: bool) {
@@ -417,9 +541,17 @@ impl SimulatedMachine {
     pub fn start(&mut self, call: &ProgramCall<'_>, fault: Option<ToolFault>) -> io::Result<u32> {
         let about = format!("{} {}", call.program, call.arguments.join(" "));
         let directory = self.path("dev").to_string_lossy().into_owned();
-        let device = self.device();
-        if call.arguments.iter().any(|word| word.contains(&directory) && *word != device) {
+        let own = [self.device(), self.path("dev/nvme0").to_string_lossy().into_owned()];
+        if call
+            .arguments
+            .iter()
+            .any(|word| word.contains(&directory) && !own.contains(&(*word).to_owned()))
+        {
             self.violate(format!("a drive was given that was not named: {about}"));
+        }
+        let is_meter = call.arguments == ["power"];
+        if is_meter {
+            self.meter_starts.push(self.now);
         }
         if fault == Some(ToolFault::Removed) {
             self.removed.push(call.program.to_owned());
@@ -431,8 +563,14 @@ impl SimulatedMachine {
             return Err(io::Error::from_raw_os_error(errno));
         }
         self.programs.retain(|program| !program.is_over);
-        let mut program = self.answered(call, about);
+        let mut program = self.answered(call, about, fault);
+        if program.work != ToolWork::Nothing {
+            self.check_not_stopped(&program.about);
+        }
         self.disturb(&mut program, fault);
+        if is_meter && !fault.is_some_and(ToolFault::spoils_output) {
+            self.readings.push(f64::from(self.milliwatts));
+        }
         let id = program.id;
         self.programs.push(program);
         Ok(id)
@@ -443,13 +581,19 @@ impl SimulatedMachine {
         self.next_id
     }
 
-    /// Returns a program with its answer.
-    fn answered(&mut self, call: &ProgramCall<'_>, about: String) -> ProgramState {
+    /// Returns a program with its answer, unless this fault spoils it.
+    fn answered(
+        &mut self,
+        call: &ProgramCall<'_>,
+        about: String,
+        fault: Option<ToolFault>,
+    ) -> ProgramState {
         let is_busy = self.work.is_some();
         let (mut stdout, mut stderr, mut code) = (String::new(), String::new(), 0);
         let (mut work, mut takes) = (ToolWork::Nothing, SECOND);
         let has = |option: &str| call.arguments.contains(&option);
-        let begins_crypto = has("--sanitize-crypto-scramble") || has("--crypto");
+        let is_crypto =
+            ["--sanitize-crypto-scramble", "--crypto", "--sanact=4"].iter().any(|word| has(word));
         match (call.program, call.arguments.first().copied().unwrap_or_default()) {
             ("hdparm", "-I") => {
                 let not = if self.has_password { "" } else { "not" };
@@ -479,7 +623,16 @@ impl SimulatedMachine {
             ("sg_requests", _) => {}
             ("sg_turs", _) => code = if is_busy { 2 } else { 0 },
             (_, "--version") => stdout = "tool 1.0\n".to_owned(),
-            _ if is_busy => (code, stderr) = (1, "the drive is busy\n".to_owned()),
+            (_, "power") => {
+                self.milliwatts = 1 + self.dice.below(9_000) as u32;
+                stdout = format!("{} mW\n", self.milliwatts);
+                takes = SECOND / 5;
+            }
+            (_, "off") => (work, takes) = (ToolWork::CutPower, 5 * SECOND),
+            _ if is_busy => {
+                (code, stderr) = (1, "the drive is busy\n".to_owned());
+                self.has_refused |= fault.is_none();
+            }
             ("hdparm", "--user-master") if has("--security-set-pass") => {
                 work = ToolWork::SetPassword;
             }
@@ -491,9 +644,10 @@ impl SimulatedMachine {
                     (code, stderr) = (5, "no password is set\n".to_owned());
                 }
             }
-            ("hdparm" | "sg_format" | "sg_sanitize", _) => {
-                work = ToolWork::Begin { is_crypto: begins_crypto };
+            ("hdparm" | "sg_format" | "sg_sanitize", _) | ("nvme", "sanitize") => {
+                work = ToolWork::Begin(EraseCommand { is_crypto, is_format: false });
             }
+            ("nvme", _) => (work, takes) = (ToolWork::Erase, 300 * SECOND),
             _ => {
                 (work, takes) = (ToolWork::Erase, 3600 * SECOND);
                 stdout = "erased\n".to_owned();
@@ -502,6 +656,14 @@ impl SimulatedMachine {
         let is_command = self.tool_path().as_os_str() == call.program;
         let limit = if has("--version") {
             VERSION_LIMIT
+        } else if has("power") {
+            3 * SECOND
+        } else if has("off") {
+            600 * SECOND
+        } else if has("sanitize") {
+            SANITIZE_LIMIT
+        } else if has("format") {
+            FORMAT_LIMIT
         } else if is_command || has("--security-erase") || has("--security-erase-enhanced") {
             ERASE_LIMIT
         } else {
@@ -526,6 +688,7 @@ impl SimulatedMachine {
             stderr: ToolText { text: stderr.into_bytes(), flood: 0 },
             open_until: Duration::ZERO,
             is_left: false,
+            is_killed: false,
             life: self.life,
         }
     }
@@ -559,7 +722,10 @@ impl SimulatedMachine {
                 (program.works_at, program.ends_at) = (Some(end), Some(end));
             }
             Some(ToolFault::Silent) => program.stdout.text.clear(),
-            Some(ToolFault::Garbage) => program.stdout.text = noise(&mut self.dice, 300),
+            Some(ToolFault::Garbage) => {
+                program.stdout.text = noise(&mut self.dice, 300);
+                program.stdout.text[0] = 0xff;
+            }
             Some(ToolFault::Torn) => {
                 let length = program.stdout.text.len() as u64;
                 let length = self.dice.below(length) as usize;
@@ -569,18 +735,20 @@ impl SimulatedMachine {
             Some(ToolFault::Flood(OutputStream::Stderr)) => program.stderr.flood = FLOOD,
             Some(ToolFault::KeptOutput) => program.open_until = self.now + 3600 * SECOND,
             Some(ToolFault::Left(time)) => self.leave(program, time),
+            Some(ToolFault::Wordy) => {
+                program.raw_status = 1 << 8;
+                program.stderr.text = vec![b'x'; WORDY];
+            }
             Some(ToolFault::NoWork) => program.erases = false,
             Some(ToolFault::EndlessWork) => program.is_endless = true,
-            Some(ToolFault::Restarted) => {
-                let now = self.now;
-                self.work.iter_mut().for_each(|work| work.began = now);
-            }
+            Some(ToolFault::Restarted) => self.restart_work(),
         }
     }
 
     /// Lets the user's command end at once, and a process that it leaves do its work.
     fn leave(&mut self, program: &mut ProgramState, time: Duration) {
-        if program.work != ToolWork::Erase || program.about.starts_with("hdparm") {
+        let is_own = self.tool_path().as_os_str() != program.about.split(' ').next().unwrap_or("");
+        if program.work != ToolWork::Erase || is_own {
             return;
         }
         program.ends_at = Some(self.now + SECOND);
@@ -653,12 +821,40 @@ impl SimulatedMachine {
         (length > 0 || !is_open).then_some(length)
     }
 
+    /// Returns true if the power was cut in this life.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// Returns true if the last tool ended by itself, and nothing keeps its output open.
+    pub fn has_ended_by_itself(&self) -> bool {
+        let has_ended =
+            |program: &ProgramState| !program.is_killed && program.open_until == Duration::ZERO;
+        self.programs.last().is_some_and(has_ended)
+    }
+
+    /// Returns the times at which the power was measured, and the usable readings in milliwatts.
+    pub fn power_readings(&self) -> (&[Duration], &[f64]) {
+        (&self.meter_starts, &self.readings)
+    }
+
+    /// Waits for this time. Returns the time since the life began.
+    pub fn pause_for(&mut self, time: Duration) -> Duration {
+        self.advance(time);
+        self.elapsed()
+    }
+
+    /// Returns the time since the life began.
+    pub fn elapsed(&self) -> Duration {
+        self.now - self.life_began
+    }
+
     /// Kills a program with its process group.
     pub fn kill(&mut self, id: u32) {
         let (now, is_kept) = (self.now, self.bug == Some(PlantedBug::KeptTool));
         let Some(program) = self.program(id) else { return };
         let (took, limit) = (now - program.began, program.limit);
-        program.is_over = !is_kept;
+        (program.is_over, program.is_killed) = (!is_kept, true);
         if took > limit + limit / 4 {
             let what = format!("{} was killed after {took:?}", program.about);
             self.violate(what);
@@ -693,6 +889,12 @@ impl SimulatedMachine {
             || self.programs.iter().any(|p| p.is_left && !p.is_over && is_of_life(p.life))
     }
 
+    /// Returns true if the drive erases, maybe by a command of an earlier life, and has refused a
+    /// command for that reason.
+    pub fn has_refused(&self) -> bool {
+        self.work.is_some() && self.has_refused
+    }
+
     /// Returns true if the drive was erased in this life.
     pub fn is_erased(&self) -> bool {
         self.is_erased
@@ -708,9 +910,19 @@ impl SimulatedMachine {
     /// Returns true if a reason names a tool, or what was read back.
     pub fn names_tool(&self, why: &str) -> bool {
         let tool = self.tool_path();
-        ["not blank", "hdparm", "sg_", &tool.to_string_lossy()]
-            .iter()
-            .any(|name| why.contains(name))
+        [
+            "not blank",
+            "hdparm",
+            "sg_",
+            "nvme ",
+            "Format",
+            "anitize",
+            "Identify",
+            "serial number",
+            &tool.to_string_lossy(),
+        ]
+        .iter()
+        .any(|name| why.contains(name))
     }
 }
 

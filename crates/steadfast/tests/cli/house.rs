@@ -9,7 +9,7 @@ fn root() -> PathBuf {
 
 /// Each crate, and the crates on which it may depend.
 const ALLOWED: [(&str, &str); 16] = [
-    ("lab", "domain procedures host engine runner recorder tracefile analysis report"),
+    ("lab", "domain procedures exchange host engine runner recorder tracefile analysis report"),
     ("fuzz", "domain report exchange host runner tracefile analysis workload explorer"),
     ("domain", ""),
     ("procedures", "domain"),
