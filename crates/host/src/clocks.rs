@@ -17,18 +17,23 @@ pub(crate) fn unix_nanos() -> i128 {
 }
 
 /// Reads a clock of the kernel.
-fn read(clock: libc::clockid_t) -> io::Result<Nanos> {
+fn read(clock: libc::clockid_t) -> io::Result<libc::timespec> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` outlives the call.
     if unsafe { libc::clock_gettime(clock, &mut time) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok(Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64))
+    Ok(time)
+}
+
+/// Converts a time of a clock that begins at boot, which is never negative.
+fn since_begin(time: libc::timespec) -> Nanos {
+    Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
 /// Returns the time since boot, including time in suspend; `None` if the clock cannot be read.
 pub fn since_boot() -> Option<Nanos> {
-    read(libc::CLOCK_BOOTTIME).ok()
+    read(libc::CLOCK_BOOTTIME).ok().map(since_begin)
 }
 
 /// Checks that this process may read the monotonic and the wall clock: a seccomp filter can forbid
@@ -43,7 +48,7 @@ pub fn check_clocks() -> io::Result<()> {
 
 /// Returns the time of `CLOCK_MONOTONIC`, which is the same for all threads of the host.
 pub fn monotonic() -> Nanos {
-    read(libc::CLOCK_MONOTONIC).unwrap_or_default()
+    read(libc::CLOCK_MONOTONIC).map(since_begin).unwrap_or_default()
 }
 
 /// Sleeps until a time of [`monotonic`]. Returns how late the thread woke up.

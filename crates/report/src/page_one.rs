@@ -17,6 +17,16 @@ const PART_FIGURES_MAX: usize = 4;
 /// Maximum number of plots of parts on page one.
 const PART_PLOTS_MAX: usize = 2;
 
+/// Names of the loads that readers look for first. Series of a matrix are named by percent of reads
+/// and writes.
+pub(crate) const PREFERRED_LOADS: [&[&str]; 5] = [
+    &["RND 4K W", "0/100"],
+    &["RND 4K R", "100/0"],
+    &["RND 4K RW65", "65/35"],
+    &["SEQ 128K W"],
+    &["SEQ 128K R"],
+];
+
 /// Meaning of a badge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BadgeTone {

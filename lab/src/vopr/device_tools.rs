@@ -62,7 +62,7 @@ pub enum ToolFault {
     Garbage,
     /// Its output is cut off.
     Torn,
-    /// It fails with a long text, all of which is read.
+    /// It fails and prints a long text, which is still short enough to be read in full.
     Wordy,
     /// It prints megabytes more to one of its outputs.
     Flood(OutputStream),

@@ -21,7 +21,7 @@ const MEMORY_MAX: usize = 12 << 20;
 /// Shortest time between two readings.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// What a program does with the user's command.
+/// Purpose for which a program runs the user's command.
 #[derive(Debug, Clone, Copy)]
 enum PowerTask {
     Cut,
@@ -100,7 +100,7 @@ pub fn play_seed(seed: u64, bug: Option<PlantedBug>) -> (PowerScenario, TrialRes
     (scenario, result)
 }
 
-/// Plays a scenario.
+/// Runs the programs of a scenario, with its faults.
 pub fn play(scenario: &PowerScenario, bug: Option<PlantedBug>) -> TrialResult {
     let world = World::new(scenario.seed, bug, true);
     world.require(run_commands(&world, scenario).map_err(|error| error.to_string()));

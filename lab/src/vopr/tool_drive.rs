@@ -18,7 +18,7 @@ use tempfile::TempDir;
 /// Size of a drive in bytes.
 const CAPACITY: usize = 64 * 4096;
 
-/// Number of bytes of a long output, all of which is read.
+/// Bytes of a long output that is still read in full.
 const WORDY: usize = 300_000;
 
 /// Number of bytes of an output that has too many.

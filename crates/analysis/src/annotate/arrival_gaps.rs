@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 /// Index of every stream beyond the first [`STREAMS_MAX`]. Such streams get no gaps.
 const UNTRACKED_STREAM: u32 = u32::MAX;
 
-/// Computes arrival gaps.
+/// Computes the arrival gaps of a pass, batch by batch.
 #[derive(Default)]
 pub(crate) struct ArrivalGapTracker {
     recent: RecentCache<StreamKey, u32>,

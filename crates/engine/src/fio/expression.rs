@@ -319,8 +319,8 @@ fn refuse_range(stimulus: &Stimulus, target: &FioTarget<'_>) -> Result<(), Strin
         return Err(fault);
     }
     let range = stimulus.active_range;
-    if let Some(fault) = range_refusal(range, target.path, target.length) {
-        return Err(fault);
+    if let Some(why) = range_refusal(range, target.path, target.length) {
+        return Err(why);
     }
     if let Some(segments) = range.segments {
         return Err(format!(

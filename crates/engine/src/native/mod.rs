@@ -403,8 +403,8 @@ impl Native {
         if stream.op == Op::Discard && self.is_block_device() && !self.target.device().discard {
             return Some(format!("{} cannot discard blocks, which '{stream}' needs", self.path()));
         }
-        if let Some(fault) = sector_refusal(stream, self.sector()) {
-            return Some(format!("'{stream}': {fault} on {}", self.path()));
+        if let Some(why) = sector_refusal(stream, self.sector()) {
+            return Some(format!("'{stream}': {why} on {}", self.path()));
         }
         // A discard has no buffer; its size only has to fit into 32 bits.
         let limit = if stream.op == Op::Discard { DISCARD_LIMIT } else { SIZE_LIMIT };

@@ -510,8 +510,8 @@ fn refuse_stream(stream: &IoStream) -> Option<String> {
     if stream.op == Op::Flush {
         return None;
     }
-    if let Some(fault) = sector_refusal(stream, SECTOR) {
-        return Some(format!("'{stream}': {fault}"));
+    if let Some(why) = sector_refusal(stream, SECTOR) {
+        return Some(format!("'{stream}': {why}"));
     }
     let size_max = if stream.op == Op::Discard { DISCARD_MAX } else { TRANSFER_MAX };
     (stream.size > size_max)

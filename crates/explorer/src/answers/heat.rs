@@ -32,7 +32,7 @@ pub struct HeatAnswer {
     /// Time at which the first column begins, in nanoseconds.
     from: u64,
     width_ns: u64,
-    /// Number of columns.
+    /// Number of columns; the API calls them cells.
     cells: usize,
     rows: usize,
     /// Lower edges of the rows, followed by the upper edge of the last.

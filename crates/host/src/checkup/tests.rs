@@ -26,12 +26,12 @@ fn all_checks(machine: &MachineFixture, node: &SysfsNode) -> Vec<Check> {
     checks
 }
 
-/// Runs all checks and returns the state and text of one. Asserts that it has advice exactly if it is
-/// ATTENTION or BAD.
 fn check_of<'c>(checks: &'c [Check], id: &str) -> Option<&'c Check> {
     checks.iter().find(|check| check.id == id)
 }
 
+/// Runs all checks and returns the state and text of one. Asserts that it has advice exactly if it is
+/// ATTENTION or BAD.
 fn check(machine: &MachineFixture, node: &SysfsNode, id: &str) -> Option<(CheckState, String)> {
     let checks = all_checks(machine, node);
     let check = check_of(&checks, id)?;

@@ -66,7 +66,7 @@ impl fmt::Display for AdminCommand {
 pub struct AdminCompletion {
     /// Status field, as the kernel returns it; 0 if the command succeeded.
     pub status: u16,
-    /// Dword 0.
+    /// Dword 0 of the completion, whose meaning depends on the command.
     pub result: u32,
 }
 

@@ -43,10 +43,10 @@ enum AtaPurgeAction {
     Sanitize(&'static [&'static str]),
 }
 
-/// SECURITY ERASE UNIT.
+/// A SECURITY ERASE UNIT command, for which the drive needs a password.
 #[derive(Debug)]
 struct SecurityErase {
-    /// Option of `hdparm`.
+    /// Option of `hdparm` that sends it.
     option: &'static str,
     /// Journal entry for the password.
     password: HostChange,

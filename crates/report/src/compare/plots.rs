@@ -2,19 +2,9 @@
 
 use super::side::{ComparedRun, common_title};
 use crate::grouping::unique_by;
-use crate::page_one;
+use crate::page_one::{self, PREFERRED_LOADS};
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Axis, Exhibit, Plot, PlotKind, Series, Stroke, TimeUnit};
-
-/// Names of the series that readers look for first. Series of a matrix are named by percent of
-/// reads and writes.
-const PREFERRED_SERIES: [&[&str]; 5] = [
-    &["RND 4K W", "0/100"],
-    &["RND 4K R", "100/0"],
-    &["RND 4K RW65", "65/35"],
-    &["SEQ 128K W"],
-    &["SEQ 128K R"],
-];
 
 /// Drawings of a comparison, and the titles of those that did not fit.
 #[derive(Default)]
@@ -35,7 +25,7 @@ struct SeriesOverlay {
 struct OverlayRank {
     /// Number of overlays that its load, or else its plot, has before it.
     turn: usize,
-    /// Index into [`PREFERRED_SERIES`]; its length for other loads.
+    /// Index into [`PREFERRED_LOADS`]; its length for other loads.
     load: usize,
     plot: usize,
     /// Index among the overlays of the plot.
@@ -43,7 +33,7 @@ struct OverlayRank {
 }
 
 /// Overlays the plots that at least two runs have, at most `max` drawings. First come one drawing
-/// per load in [`PREFERRED_SERIES`] and the first series of every other plot, then their second series,
+/// per load in [`PREFERRED_LOADS`] and the first series of every other plot, then their second series,
 /// each in order of importance.
 pub(super) fn overlaid(sides: &[ComparedRun<'_>], max: usize) -> Overlays {
     let plots: Vec<Vec<&Plot>> = sides.iter().map(plots_of_run).collect();
@@ -63,17 +53,17 @@ pub(super) fn overlaid(sides: &[ComparedRun<'_>], max: usize) -> Overlays {
             overlays_by_plot.push(overlays(sides, plot, &same));
         }
     }
-    let mut overlays_of_load = [0; PREFERRED_SERIES.len()];
+    let mut overlays_of_load = [0; PREFERRED_LOADS.len()];
     let mut ranks: Vec<OverlayRank> = Vec::new();
     for (plot, overlays) in overlays_by_plot.iter().enumerate() {
         for (series, overlay) in overlays.iter().enumerate() {
             let id = overlay.series.as_str();
-            let load = PREFERRED_SERIES.iter().position(|names| names.contains(&id));
+            let load = PREFERRED_LOADS.iter().position(|names| names.contains(&id));
             let turn = load.map_or(series, |load| {
                 overlays_of_load[load] += 1;
                 overlays_of_load[load] - 1
             });
-            let load = load.unwrap_or(PREFERRED_SERIES.len());
+            let load = load.unwrap_or(PREFERRED_LOADS.len());
             ranks.push(OverlayRank { turn, load, plot, series });
         }
     }

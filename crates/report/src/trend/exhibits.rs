@@ -5,6 +5,7 @@ use super::selection::TrendRun;
 use super::series::{LevelChange, MetricTrend, TREND_RUNS_MIN, TrendVerdict};
 use crate::date;
 use crate::number::signed;
+use crate::page_one::PREFERRED_LOADS;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, BandEdge, COMPARED, COMPARED_SECONDARY, Cell, Exhibit, FormHeader, Marker, Metric, Page,
@@ -30,10 +31,6 @@ const METRIC_NAMES: [(&str, &str); 3] = [
     ("p99", "99 % response time"),
     ("p99-9", "99.9 % response time"),
 ];
-
-/// Loads that readers look for first.
-const PREFERRED_LOADS: [&str; 5] =
-    ["RND 4K W", "RND 4K R", "RND 4K RW65", "SEQ 128K W", "SEQ 128K R"];
 
 struct RunColumn {
     name: &'static str,
@@ -392,7 +389,7 @@ impl ProcedureTrend {
         let first = self.metrics.iter().find(|other| other.metric.point == metric.point);
         PREFERRED_LOADS
             .iter()
-            .position(|load| *load == metric.point)
+            .position(|names| names.contains(&metric.point.as_str()))
             .filter(|_| first.is_some_and(|first| first.metric.metric == metric.metric))
             .unwrap_or(PREFERRED_LOADS.len())
     }
