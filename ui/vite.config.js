@@ -5,7 +5,8 @@ import { readdirSync, readFileSync } from "node:fs";
 function digest() {
   let hash = 0xcbf29ce484222325n;
   for (const name of readdirSync("src").sort()) {
-    for (const byte of readFileSync(`src/${name}`)) hash = ((hash ^ BigInt(byte)) * 0x100000001b3n) & 0xffffffffffffffffn;
+    for (const byte of readFileSync(`src/${name}`))
+      hash = ((hash ^ BigInt(byte)) * 0x100000001b3n) & 0xffffffffffffffffn;
   }
   return hash.toString(16).padStart(16, "0");
 }
@@ -15,7 +16,8 @@ export default {
     {
       name: "digest",
       generateBundle(_, bundle) {
-        for (const chunk of Object.values(bundle)) chunk.code = `// Made of ui/src ${digest()} by make ui.\n${chunk.code}`;
+        for (const chunk of Object.values(bundle))
+          chunk.code = `// Made of ui/src ${digest()} by make ui.\n${chunk.code}`;
       },
     },
   ],

@@ -7,7 +7,8 @@ function digest() {
   let hash = 0xcbf29ce484222325n;
   for (const directory of ["explorer/src", "src"]) {
     for (const name of readdirSync(directory).sort()) {
-      for (const byte of readFileSync(`${directory}/${name}`)) hash = ((hash ^ BigInt(byte)) * 0x100000001b3n) & 0xffffffffffffffffn;
+      for (const byte of readFileSync(`${directory}/${name}`))
+        hash = ((hash ^ BigInt(byte)) * 0x100000001b3n) & 0xffffffffffffffffn;
     }
   }
   return hash.toString(16).padStart(16, "0");

@@ -1,6 +1,6 @@
 /** Tooltips of heat maps and of columns in perspective. */
-import { nameAt, readable, valueAt, type Reach } from "./scale";
-import { Tip, type Line } from "./tip";
+import { formatValue, formatSignificant, valueAt, type Axis } from "./scale";
+import { Tooltip, type TooltipLine } from "./tip";
 
 export interface Grid {
   /** Quantity of the rows. */
@@ -21,7 +21,13 @@ export interface Grid {
  * Returns the tooltip of the cell at a position, or undefined if there is no cell: `across` is 0 at the left and 1 at
  * the right, `up` is 0 at the bottom and 1 at the top. `y` is the axis of the values.
  */
-export function cellAt(grid: Grid, x: Reach, y: Reach, across: number, up: number): { head: string; lines: Line[] } | undefined {
+export function cellAt(
+  grid: Grid,
+  x: Axis,
+  y: Axis,
+  across: number,
+  up: number,
+): { head: string; lines: TooltipLine[] } | undefined {
   const rows = grid.values.length;
   const row = Math.min(rows - 1, Math.max(0, Math.floor(up * rows)));
   const column = Math.min(grid.columns - 1, Math.max(0, Math.floor(across * grid.columns)));
@@ -29,9 +35,11 @@ export function cellAt(grid: Grid, x: Reach, y: Reach, across: number, up: numbe
   const value = grid.values[row]?.[slot];
   if (value === undefined) return undefined;
   const first = slot * grid.together;
-  const edgeName = (at: number): string => nameAt(x, valueAt(x, Math.min(1, at / grid.columns)));
-  const columnName = x.names?.length ? (x.names[column] ?? "") : `${edgeName(first)} to ${edgeName(first + grid.together)}`;
-  const text = value === null ? "none" : (y.names?.[value] ?? readable(value));
+  const edgeName = (at: number): string => formatValue(x, valueAt(x, Math.min(1, at / grid.columns)));
+  const columnName = x.names?.length
+    ? (x.names[column] ?? "")
+    : `${edgeName(first)} to ${edgeName(first + grid.together)}`;
+  const text = value === null ? "none" : (y.names?.[value] ?? formatSignificant(value));
   const prefix = grid.folded && value !== null && !y.names?.length ? "at most " : "";
   return {
     head: `${x.label}: ${columnName}`,
@@ -48,8 +56,14 @@ interface ColumnSeries {
 }
 
 /** Shows the value of the column in perspective that is under the pointer. */
-export function attachColumnTips(figure: HTMLElement, svg: SVGSVGElement, x: Reach, y: Reach, allSeries: readonly ColumnSeries[]): void {
-  const tip = new Tip(figure);
+export function attachColumnTips(
+  figure: HTMLElement,
+  svg: SVGSVGElement,
+  x: Axis,
+  y: Axis,
+  allSeries: readonly ColumnSeries[],
+): void {
+  const tip = new Tooltip(figure);
   svg.addEventListener("pointerleave", () => tip.hide());
   svg.addEventListener("pointermove", (event) => {
     // The attribute is the index of the series, a comma, and the column's place on the x axis.
@@ -58,9 +72,9 @@ export function attachColumnTips(figure: HTMLElement, svg: SVGSVGElement, x: Rea
     const series = at === undefined ? undefined : allSeries[seriesIndex ?? -1];
     const value = at === undefined ? undefined : series?.y[series.x.indexOf(at)];
     if (!series || at === undefined || value === undefined || value === null) return tip.hide();
-    tip.show(event, `${x.label}: ${nameAt(x, at)}`, [
+    tip.show(event, `${x.label}: ${formatValue(x, at)}`, [
       { color: series.color, text: series.name },
-      { text: `${y.label}: ${readable(value)}` },
+      { text: `${y.label}: ${formatSignificant(value)}` },
     ]);
   });
 }

@@ -1,27 +1,27 @@
-/** Tables that are sorted by a click on a column's head. */
+/** Sorting of tables by a click on a column's header. */
 
-/** The number that a cell prints; `undefined` of what is none. */
-export function numberOf(text: string): number | undefined {
+/** Parses the number at the start of a cell's text; undefined if there is none. */
+export function parseNumber(text: string): number | undefined {
   const plain = text.trim().replace(/,/g, "").replace(/−/g, "-");
   const match = /^-?\d+(\.\d+)?(e[+-]?\d+)?/i.exec(plain);
   return match ? Number(match[0]) : undefined;
 }
 
-/** Which of two cells comes first: numbers by size, texts by letters, what is missing last. */
-export function compare(a: string, b: string, up: boolean): number {
-  const [x, y] = [numberOf(a), numberOf(b)];
+/** Compares two cells: numbers by value, texts alphabetically, missing values last. */
+export function compare(a: string, b: string, ascending: boolean): number {
+  const [x, y] = [parseNumber(a), parseNumber(b)];
   const missing = (text: string): boolean => text === "" || text === "–";
   if (missing(a) || missing(b)) return Number(missing(a)) - Number(missing(b));
   const order = x !== undefined && y !== undefined ? x - y : a.localeCompare(b);
-  return up ? order : -order;
+  return ascending ? order : -order;
 }
 
-/** Lets a table be sorted. A row without a head belongs to the one above it: such a table has one order only. */
-export function sortable(table: HTMLTableElement): void {
+/** Makes a table sortable, unless it has rows without a first cell, which belong to the row above. */
+export function makeSortable(table: HTMLTableElement): void {
   const body = table.tBodies[0];
   const heads = [...(table.tHead?.rows[table.tHead.rows.length - 1]?.cells ?? [])];
   if (!body || body.rows.length < 3 || [...body.rows].some((row) => row.cells[0]?.textContent === "")) return;
-  const first = [...body.rows];
+  const original = [...body.rows];
   heads.forEach((head, column) => {
     const button = document.createElement("button");
     button.type = "button";
@@ -34,7 +34,7 @@ export function sortable(table: HTMLTableElement): void {
       heads.forEach((other) => other.removeAttribute("aria-sort"));
       if (next) head.setAttribute("aria-sort", next);
       const text = (row: HTMLTableRowElement): string => row.cells[column]?.textContent ?? "";
-      const rows = [...first];
+      const rows = [...original];
       if (next) rows.sort((a, b) => compare(text(a), text(b), next === "ascending"));
       body.append(...rows);
     });

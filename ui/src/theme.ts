@@ -1,4 +1,4 @@
-/** Dark or light: as the system says, until the reader says otherwise. */
+/** The button for dark and light colors. The system's setting holds until the reader presses it. */
 
 export function themeButton(): HTMLElement {
   const root = document.documentElement;
@@ -6,18 +6,18 @@ export function themeButton(): HTMLElement {
   bar.className = "keys theme";
   const button = document.createElement("button");
   button.type = "button";
-  const dark = (): boolean => {
-    const said = root.dataset["theme"];
-    return said ? said === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const isDark = (): boolean => {
+    const chosen = root.dataset["theme"];
+    return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   };
-  const name = (): void => {
-    button.textContent = dark() ? "Light" : "Dark";
+  const updateLabel = (): void => {
+    button.textContent = isDark() ? "Light" : "Dark";
   };
   button.addEventListener("click", () => {
-    root.dataset["theme"] = dark() ? "light" : "dark";
-    name();
+    root.dataset["theme"] = isDark() ? "light" : "dark";
+    updateLabel();
   });
-  name();
+  updateLabel();
   bar.append(button);
   return bar;
 }

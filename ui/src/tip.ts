@@ -1,12 +1,12 @@
-/** What stands beside the pointer: a head, and a line for each value. */
+/** The tooltip: a heading, and a line per value. */
 
-export interface Line {
-  /** The color of what the line is about; none where its place says it. */
+export interface TooltipLine {
+  /** Color of the series, shown as a swatch. */
   color?: string;
   text: string;
 }
 
-export class Tip {
+export class Tooltip {
   private readonly figure: HTMLElement;
   private readonly box: HTMLElement;
 
@@ -22,12 +22,12 @@ export class Tip {
     this.box.hidden = true;
   }
 
-  /** Shows it beside the pointer, inside the figure; nothing where there is no line. */
-  show(event: PointerEvent, title: string, lines: readonly Line[]): void {
+  /** Shows the tooltip next to the pointer, inside the figure; hides it if there are no lines. */
+  show(event: PointerEvent, title: string, lines: readonly TooltipLine[]): void {
     if (lines.length === 0) return this.hide();
     const head = document.createElement("b");
     head.textContent = title;
-    this.box.replaceChildren(head, ...lines.map(row));
+    this.box.replaceChildren(head, ...lines.map(renderLine));
     this.box.hidden = false;
     const frame = this.figure.getBoundingClientRect();
     const [x, y] = [event.clientX - frame.left, event.clientY - frame.top];
@@ -37,7 +37,7 @@ export class Tip {
   }
 }
 
-function row(line: Line): HTMLElement {
+function renderLine(line: TooltipLine): HTMLElement {
   const made = document.createElement("div");
   if (line.color !== undefined) {
     const mark = document.createElement("i");

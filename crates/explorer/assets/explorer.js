@@ -1,4 +1,4 @@
-// Made of ui/explorer 6cbac58bd866e3e2 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
+// Made of ui/explorer 290d5b849b8c5031 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
 (function() {
   "use strict";
   function themeButton() {
@@ -7,102 +7,111 @@
     bar.className = "keys theme";
     const button2 = document.createElement("button");
     button2.type = "button";
-    const dark2 = () => {
-      const said2 = root.dataset["theme"];
-      return said2 ? said2 === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    const isDark2 = () => {
+      const chosen = root.dataset["theme"];
+      return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     };
-    const name = () => {
-      button2.textContent = dark2() ? "Light" : "Dark";
+    const updateLabel = () => {
+      button2.textContent = isDark2() ? "Light" : "Dark";
     };
     button2.addEventListener("click", () => {
-      root.dataset["theme"] = dark2() ? "light" : "dark";
-      name();
+      root.dataset["theme"] = isDark2() ? "light" : "dark";
+      updateLabel();
     });
-    name();
+    updateLabel();
     bar.append(button2);
     return bar;
   }
-  function factors(answer, measure) {
-    const unit2 = measure === "iops" ? 1 : 1e-6;
-    return answer.observed_ns.map((ns) => typeof ns === "number" && ns > 0 ? unit2 / (ns * 1e-9) : 0);
+  function rateFactors(answer, measure) {
+    const unit = measure === "iops" ? 1 : 1e-6;
+    return answer.observed_ns.map((ns) => typeof ns === "number" && ns > 0 ? unit / (ns * 1e-9) : 0);
   }
-  function known(answer, values2) {
-    return values2.map((value, cell2) => typeof answer.observed_ns[cell2] === "number" ? value : null);
+  function observedValues(answer, values) {
+    return values.map((value, cell2) => typeof answer.observed_ns[cell2] === "number" ? value : null);
   }
-  function bands(answer, measure, most) {
-    const values2 = measure === "iops" ? answer.ios : answer.bytes;
-    const per2 = factors(answer, measure);
-    const all = answer.keys.map((key, at) => {
-      const counts = values2[at] ?? [];
-      const total = counts.reduce((sum, one2) => sum + one2, 0);
-      return { id: String(key.id), name: key.name, rate: counts.map((one2, cell2) => one2 * (per2[cell2] ?? 0)), total, others: key.id === "others" };
+  function stackBands(answer, measure, maxBands) {
+    const values = measure === "iops" ? answer.ios : answer.bytes;
+    const factors = rateFactors(answer, measure);
+    const all = answer.keys.map((key, index) => {
+      const counts = values[index] ?? [];
+      const total = counts.reduce((sum, only) => sum + only, 0);
+      return {
+        id: String(key.id),
+        name: key.name,
+        rate: counts.map((value2, cell2) => value2 * (factors[cell2] ?? 0)),
+        total,
+        others: key.id === "others"
+      };
     });
-    const named2 = all.filter((band) => band.total > 0 && !band.others).sort((a, b) => b.total - a.total);
-    const kept2 = named2.slice(0, most);
-    const rest = [...named2.slice(most), ...all.filter((band) => band.others && band.total > 0)];
-    if (rest.length === 0) return kept2;
-    const one = rest[0];
-    if (rest.length === 1 && one && !one.others && kept2.length < most + 1) return [...kept2, one];
-    return [...kept2, merged(rest, answer.cells)];
+    const named = all.filter((band) => band.total > 0 && !band.others).sort((a, b) => b.total - a.total);
+    const kept = named.slice(0, maxBands);
+    const rest = [...named.slice(maxBands), ...all.filter((band) => band.others && band.total > 0)];
+    if (rest.length === 0) return kept;
+    const value = rest[0];
+    if (rest.length === 1 && value && !value.others && kept.length < maxBands + 1) return [...kept, value];
+    return [...kept, mergeBands(rest, answer.cells)];
   }
-  function merged(rest, cells) {
-    const rate = Array.from({ length: cells }, (_2, cell2) => rest.reduce((sum, band) => sum + (band.rate[cell2] ?? 0), 0));
-    return { id: "others", name: "others", rate, total: rest.reduce((sum, band) => sum + band.total, 0), others: true };
+  function mergeBands(bands, cells) {
+    const rate = Array.from({ length: cells }, (_2, cell2) => bands.reduce((sum, band) => sum + (band.rate[cell2] ?? 0), 0));
+    return { id: "others", name: "others", rate, total: bands.reduce((sum, band) => sum + band.total, 0), others: true };
   }
-  function stacked(list) {
+  function bandTops(bands) {
     const tops = [];
-    list.forEach((band, at) => {
-      const below = tops[at - 1];
+    bands.forEach((band, index) => {
+      const below = tops[index - 1];
       tops.push(band.rate.map((value, cell2) => value + (below?.[cell2] ?? 0)));
     });
     return tops;
   }
   function bandAt(tops, cell2, height) {
-    const found = tops.findIndex((top) => height <= (top[cell2] ?? 0));
-    return found < 0 || height < 0 ? void 0 : found;
+    const index = tops.findIndex((top) => height <= (top[cell2] ?? 0));
+    return index < 0 || height < 0 ? void 0 : index;
   }
   function totalRate(answer, measure) {
-    const values2 = measure === "iops" ? answer.ios : answer.bytes;
-    const per2 = factors(answer, measure);
-    return Array.from({ length: answer.cells }, (_2, cell2) => values2.reduce((sum, key) => sum + (key[cell2] ?? 0), 0) * (per2[cell2] ?? 0));
+    const values = measure === "iops" ? answer.ios : answer.bytes;
+    const factors = rateFactors(answer, measure);
+    return Array.from(
+      { length: answer.cells },
+      (_2, cell2) => values.reduce((sum, key) => sum + (key[cell2] ?? 0), 0) * (factors[cell2] ?? 0)
+    );
   }
-  const COARSE = 300;
+  const COARSE_CELLS = 300;
   function coarseMean(answer) {
-    const every = Math.max(1, Math.ceil(answer.cells / COARSE));
-    const out = [];
-    for (let first = 0; first < answer.cells; first += every) {
-      let [counted2, weighed] = [0, 0];
-      const last = Math.min(answer.cells, first + every);
+    const group = Math.max(1, Math.ceil(answer.cells / COARSE_CELLS));
+    const means = [];
+    for (let first = 0; first < answer.cells; first += group) {
+      let [ioSum, timeSum] = [0, 0];
+      const last = Math.min(answer.cells, first + group);
       for (let cell2 = first; cell2 < last; cell2 += 1) {
         const mean = answer.rt_mean_ns[cell2];
         const ios = answer.ios.reduce((sum, key) => sum + (key[cell2] ?? 0), 0);
         if (mean === null || mean === void 0) continue;
-        counted2 += ios;
-        weighed += ios * mean;
+        ioSum += ios;
+        timeSum += ios * mean;
       }
-      for (let cell2 = first; cell2 < last; cell2 += 1) out.push(counted2 > 0 ? weighed / counted2 : null);
+      for (let cell2 = first; cell2 < last; cell2 += 1) means.push(ioSum > 0 ? timeSum / ioSum : null);
     }
-    return out;
+    return means;
   }
   function cellEdges(answer) {
     return Array.from({ length: answer.cells + 1 }, (_2, cell2) => answer.from + cell2 * answer.width_ns);
   }
-  function closed(values2) {
-    const last = values2[values2.length - 1];
-    return last === void 0 ? [] : [...values2, last];
+  function repeatLast(values) {
+    const last = values[values.length - 1];
+    return last === void 0 ? [] : [...values, last];
   }
-  function greatest(values2) {
-    return values2.reduce((most, value) => typeof value === "number" && value > most ? value : most, 0);
+  function maxOf(values) {
+    return values.reduce((max2, value) => typeof value === "number" && value > max2 ? value : max2, 0);
   }
-  function idle(busy) {
+  function idleShares(busy) {
     return busy.map((share) => typeof share === "number" ? Math.max(0, 1 - share) : null);
   }
-  function cut(answer, from, to) {
+  function cellRange(answer, from, to) {
     const first = Math.min(answer.cells - 1, Math.max(0, Math.floor((from - answer.from) / answer.width_ns)));
     return [first, Math.max(first + 1, Math.min(answer.cells, Math.ceil((to - answer.from) / answer.width_ns)))];
   }
-  function partOfSeries(answer, from, to) {
-    const [first, last] = cut(answer, from, to);
+  function sliceSeries(answer, from, to) {
+    const [first, last] = cellRange(answer, from, to);
     const out = { ...answer, from: answer.from + first * answer.width_ns, cells: last - first };
     for (const [key, value] of Object.entries(answer)) {
       if (key === "ios" || key === "bytes") out[key] = value.map((row) => row.slice(first, last));
@@ -110,30 +119,30 @@
     }
     return out;
   }
-  function partOfHeat(answer, from, to) {
-    const [first, last] = cut(answer, from, to);
+  function sliceHeatMap(answer, from, to) {
+    const [first, last] = cellRange(answer, from, to);
     const counts = answer.counts.slice(first * answer.rows, last * answer.rows);
     return { ...answer, from: answer.from + first * answer.width_ns, cells: last - first, counts };
   }
-  function joined(lines) {
-    const x = [...new Set(lines.flatMap((line2) => line2.x))].sort((a, b) => a - b);
-    const at = new Map(x.map((value, index) => [value, index]));
-    const y = lines.map((line2) => {
+  function alignByX(lines) {
+    const x = [...new Set(lines.flatMap((line) => line.x))].sort((a, b) => a - b);
+    const rowOfX = new Map(x.map((value, index) => [value, index]));
+    const y = lines.map((line) => {
       const out = new Array(x.length).fill(void 0);
-      line2.x.forEach((value, index) => out[at.get(value) ?? 0] = line2.y[index] ?? null);
+      line.x.forEach((value, index) => out[rowOfX.get(value) ?? 0] = line.y[index] ?? null);
       return out;
     });
     return { x, y };
   }
-  const BEYOND = 10;
-  function exceedance(upper_ns, counts) {
-    const total = counts.reduce((sum, one) => sum + one, 0);
+  const MIN_BEYOND = 10;
+  function percentileCurve(upper_ns, counts) {
+    const total = counts.reduce((sum, value) => sum + value, 0);
     const [x, y] = [[], []];
     let below = 0;
-    counts.forEach((one, at) => {
-      below += one;
-      const edge = upper_ns[at];
-      if (one > 0 && total - below >= BEYOND && edge !== void 0) {
+    counts.forEach((value, index) => {
+      below += value;
+      const edge = upper_ns[index];
+      if (value > 0 && total - below >= MIN_BEYOND && edge !== void 0) {
         x.push(nines(below / total));
         y.push(edge);
       }
@@ -143,29 +152,43 @@
   function nines(share) {
     return -Math.log10(1 - share);
   }
-  function extreme(answer, span_ns, by) {
-    const width = Math.max(1, Math.min(answer.cells, Math.round(span_ns / answer.width_ns)));
-    const ios = Array.from({ length: answer.cells }, (_2, cell2) => answer.ios.reduce((sum, key) => sum + (key[cell2] ?? 0), 0));
+  function findExtreme(answer, span_ns, by) {
+    const windowCells = Math.max(1, Math.min(answer.cells, Math.round(span_ns / answer.width_ns)));
+    const ios = Array.from(
+      { length: answer.cells },
+      (_2, cell2) => answer.ios.reduce((sum, key) => sum + (key[cell2] ?? 0), 0)
+    );
     let best;
-    let found = -1;
-    for (let first = 0; first + width <= answer.cells; first += 1) {
-      let [counted2, weighed] = [0, 0];
-      for (let cell2 = first; cell2 < first + width; cell2 += 1) {
-        counted2 += ios[cell2] ?? 0;
-        weighed += (ios[cell2] ?? 0) * (answer.rt_mean_ns[cell2] ?? 0);
+    let bestValue = -1;
+    for (let first = 0; first + windowCells <= answer.cells; first += 1) {
+      let [ioSum, timeSum] = [0, 0];
+      for (let cell2 = first; cell2 < first + windowCells; cell2 += 1) {
+        ioSum += ios[cell2] ?? 0;
+        timeSum += (ios[cell2] ?? 0) * (answer.rt_mean_ns[cell2] ?? 0);
       }
-      const value = by === "busiest" ? counted2 : counted2 > 0 ? weighed / counted2 : 0;
-      if (value > found && counted2 > 0) [best, found] = [first, value];
+      const value = by === "busiest" ? ioSum : ioSum > 0 ? timeSum / ioSum : 0;
+      if (value > bestValue && ioSum > 0) [best, bestValue] = [first, value];
     }
     if (best === void 0) return void 0;
     const from = answer.from + best * answer.width_ns;
-    return { from, to: from + width * answer.width_ns };
+    return { from, to: from + windowCells * answer.width_ns };
   }
-  const FACETS = ["op", "device", "layer", "process", "pid", "stream", "event", "file", "cgroup", "tid"];
+  const FACETS = [
+    "op",
+    "device",
+    "layer",
+    "process",
+    "pid",
+    "stream",
+    "event",
+    "file",
+    "cgroup",
+    "tid"
+  ];
   function noFilters() {
     return { op: [], device: [], layer: [], process: [], pid: [], stream: [], event: [], file: [], cgroup: [], tid: [] };
   }
-  function initial() {
+  function defaultState() {
     return {
       n: void 0,
       filters: noFilters(),
@@ -183,29 +206,30 @@
       step: void 0
     };
   }
-  function whole$1(text2) {
-    if (text2 === null || !/^\d{1,15}$/.test(text2)) return void 0;
-    return Number(text2);
+  function parseInteger(text) {
+    if (text === null || !/^\d{1,15}$/.test(text)) return void 0;
+    return Number(text);
   }
-  function oneOf(text2, allowed, otherwise) {
-    return allowed.find((one) => one === text2) ?? otherwise;
+  function oneOf(text, allowed, fallback) {
+    return allowed.find((item) => item === text) ?? fallback;
   }
-  function filtersOf(params, prefix) {
+  function parseFilters(params, prefix) {
     const filters = noFilters();
-    for (const facet2 of FACETS) filters[facet2] = params.getAll(prefix + facet2).filter((text2) => text2 !== "" && text2.length < 300);
+    for (const facet2 of FACETS)
+      filters[facet2] = params.getAll(prefix + facet2).filter((text) => text !== "" && text.length < 300);
     return filters;
   }
-  function parse(hash) {
+  function parseHash(hash) {
     const params = new URLSearchParams(hash.replace(/^#/, ""));
-    const state = initial();
-    state.n = whole$1(params.get("n"));
-    state.filters = filtersOf(params, "");
-    const versus = whole$1(params.get("vs"));
-    if (versus !== void 0) state.versus = { n: versus, filters: filtersOf(params, "vs.") };
+    const state = defaultState();
+    state.n = parseInteger(params.get("n"));
+    state.filters = parseFilters(params, "");
+    const versus = parseInteger(params.get("vs"));
+    if (versus !== void 0) state.versus = { n: versus, filters: parseFilters(params, "vs.") };
     const align = params.get("align") ?? "";
     if (align.length < 300 && /^(start|clock|mark:.)/.test(align)) state.align = align;
-    state.runs = params.getAll("with").flatMap((text2) => whole$1(text2) ?? []);
-    const [from, to] = [whole$1(params.get("from")), whole$1(params.get("to"))];
+    state.runs = params.getAll("with").flatMap((text) => parseInteger(text) ?? []);
+    const [from, to] = [parseInteger(params.get("from")), parseInteger(params.get("to"))];
     if (from !== void 0 && to !== void 0 && from < to) [state.from, state.to] = [from, to];
     state.measure = oneOf(params.get("measure"), ["iops", "mb"], "iops");
     state.by = oneOf(params.get("by"), ["stream", "process"], "stream");
@@ -213,12 +237,12 @@
     state.hits = oneOf(params.get("hits"), ["all", "read", "write"], "all");
     state.group = oneOf(params.get("group"), ["pid", "name"], "pid");
     state.table = params.get("table") ?? "streams";
-    state.step = whole$1(params.get("step"));
+    state.step = parseInteger(params.get("step"));
     return state;
   }
-  function address(state) {
+  function toHash(state) {
     const params = new URLSearchParams();
-    const usual = initial();
+    const defaults = defaultState();
     if (state.n !== void 0) params.set("n", String(state.n));
     for (const facet2 of FACETS) state.filters[facet2].forEach((value) => params.append(facet2, value));
     if (state.versus) {
@@ -232,110 +256,117 @@
       params.set("to", String(state.to));
     }
     for (const key of ["measure", "by", "time", "hits", "group", "table"]) {
-      if (state[key] !== usual[key]) params.set(key, state[key]);
+      if (state[key] !== defaults[key]) params.set(key, state[key]);
     }
     if (state.step !== void 0) params.set("step", String(state.step));
     return `#${params.toString()}`;
   }
-  function anyFilter(filters) {
+  function hasFilters(filters) {
     return FACETS.some((facet2) => filters[facet2].length > 0);
   }
-  function toggled(filters, facet2, value) {
-    const alone = filters[facet2].length === 1 && filters[facet2][0] === value;
-    const changed = { ...filters, [facet2]: alone ? [] : [value] };
+  function toggleFilter(filters, facet2, value) {
+    const isOnlyValue = filters[facet2].length === 1 && filters[facet2][0] === value;
+    const changed = { ...filters, [facet2]: isOnlyValue ? [] : [value] };
     if (facet2 === "pid") changed.process = [];
     if (facet2 === "process") changed.pid = [];
-    if (facet2 === "file") changed.layer = alone ? [] : ["filesystem"];
+    if (facet2 === "file") changed.layer = isOnlyValue ? [] : ["filesystem"];
     return changed;
   }
-  function without(filters, facet2, value) {
-    return { ...filters, [facet2]: filters[facet2].filter((one) => one !== value) };
+  function removeFilter(filters, facet2, value) {
+    return { ...filters, [facet2]: filters[facet2].filter((item) => item !== value) };
   }
-  function inside(from, to, duration) {
+  function clampRange(from, to, duration) {
     const low = Math.max(0, Math.floor(Math.min(from, to)));
     const high = Math.min(duration, Math.ceil(Math.max(from, to)));
     if (!(high > low) || low === 0 && high >= duration) return void 0;
     return { from: low, to: high };
   }
-  function url(path2, params) {
+  function apiUrl(path, params) {
     const pairs = [];
     for (const key of Object.keys(params).sort()) {
       const value = params[key];
-      const values2 = Array.isArray(value) ? [...value].sort() : value === void 0 ? [] : [String(value)];
-      values2.forEach((one) => pairs.push(`${key}=${encodeURIComponent(one)}`));
+      const values = Array.isArray(value) ? [...value].sort() : value === void 0 ? [] : [String(value)];
+      values.forEach((item) => pairs.push(`${key}=${encodeURIComponent(item)}`));
     }
-    return pairs.length > 0 ? `api/${path2}?${pairs.join("&")}` : `api/${path2}`;
+    return pairs.length > 0 ? `api/${path}?${pairs.join("&")}` : `api/${path}`;
   }
-  function common(side, from, to) {
+  function captureParams(side, from, to) {
     const params = { c: side.n, from, to };
     for (const facet2 of FACETS) params[facet2] = side.filters[facet2];
     return params;
   }
-  function widened(asked) {
-    const [path2 = "", query2 = ""] = asked.split("?");
+  function wholeCaptureQuery(address) {
+    const [path = "", query2 = ""] = address.split("?");
     const pairs = query2.split("&").map((pair) => pair.split("="));
-    const of = (key) => Number(pairs.find(([name]) => name === key)?.[1] ?? Number.NaN);
-    const [from, to] = [of("from"), of("to")];
+    const numberOf = (key) => Number(pairs.find(([name]) => name === key)?.[1] ?? Number.NaN);
+    const [from, to] = [numberOf("from"), numberOf("to")];
     if (!Number.isFinite(from) || !Number.isFinite(to)) return void 0;
     const rest = pairs.filter(([name]) => name !== "from" && name !== "to").map((pair) => pair.join("="));
-    return { whole: rest.length > 0 ? `${path2}?${rest.join("&")}` : path2, from, to };
+    return { whole: rest.length > 0 ? `${path}?${rest.join("&")}` : path, from, to };
   }
-  class Failure extends Error {
+  class AnswerError extends Error {
   }
-  const KEPT = 120;
-  const kept = /* @__PURE__ */ new Map();
-  let stored;
-  function open() {
-    const text2 = document.getElementById("answers")?.textContent;
-    stored = text2 ? JSON.parse(text2) : void 0;
+  const CACHE_SIZE = 120;
+  const cache = /* @__PURE__ */ new Map();
+  let embedded;
+  function readEmbeddedAnswers() {
+    const text = document.getElementById("answers")?.textContent;
+    embedded = text ? JSON.parse(text) : void 0;
   }
-  function exported() {
-    return stored !== void 0;
+  function isExported() {
+    return embedded !== void 0;
   }
-  function has(address2) {
-    return stored === void 0 || address2 in stored;
+  function isAvailable(address) {
+    return embedded === void 0 || address in embedded;
   }
-  function ask(address2, fresh = false) {
-    if (stored) return Promise.resolve().then(() => fromPage(address2));
-    const found = fresh ? void 0 : kept.get(address2);
-    if (found) return found;
-    const asked = fetched(address2);
-    kept.set(address2, asked);
-    asked.catch(() => kept.delete(address2));
-    if (kept.size > KEPT) kept.delete(kept.keys().next().value ?? "");
-    return asked;
+  function getAnswer(address, fresh = false) {
+    if (embedded) return Promise.resolve().then(() => embeddedAnswer(address));
+    const cached = fresh ? void 0 : cache.get(address);
+    if (cached) return cached;
+    const answer = fetchJson(address);
+    cache.set(address, answer);
+    answer.catch(() => cache.delete(address));
+    if (cache.size > CACHE_SIZE) cache.delete(cache.keys().next().value ?? "");
+    return answer;
   }
-  async function fetched(address2) {
+  async function fetchJson(address) {
     let response;
     try {
-      response = await fetch(address2, { headers: { Accept: "application/json" } });
+      response = await fetch(address, { headers: { Accept: "application/json" } });
     } catch {
-      throw new Failure("steadfast does not answer. It may have been stopped; start steadfast explore again and open the address that it prints.");
+      throw new AnswerError(
+        "steadfast does not answer. It may have been stopped; start steadfast explore again and open the address that it prints."
+      );
     }
-    const text2 = await response.text();
+    const text = await response.text();
     let body;
     try {
-      body = JSON.parse(text2);
+      body = JSON.parse(text);
     } catch {
-      throw new Failure(`The answer to ${address2} is not JSON (status ${response.status}). Reload the page; use the same version of page and program.`);
+      throw new AnswerError(
+        `The answer to ${address} is not JSON (status ${response.status}). Reload the page; use the same version of page and program.`
+      );
     }
-    const said2 = body?.error;
-    if (!response.ok) throw new Failure(typeof said2 === "string" ? said2 : `Status ${response.status} for ${address2}.`);
+    const message = body?.error;
+    if (!response.ok)
+      throw new AnswerError(typeof message === "string" ? message : `Status ${response.status} for ${address}.`);
     return body;
   }
-  const MISSING = "This exported page does not contain this view. Open the file with steadfast explore to filter, compare and count parts of it.";
-  function fromPage(address2) {
-    const answers = stored ?? {};
-    if (address2 in answers) return answers[address2];
-    const part = widened(address2);
-    const whole2 = part && answers[part.whole];
-    if (!part || whole2 === void 0) throw new Failure(MISSING);
-    if (address2.startsWith("api/series")) return partOfSeries(whole2, part.from, part.to);
-    if (address2.startsWith("api/heat")) return partOfHeat(whole2, part.from, part.to);
-    throw new Failure("This exported page has this table for the whole capture only. Press Esc, or open the file with steadfast explore to count a part.");
+  const NOT_EMBEDDED = "This exported page does not contain this view. Open the file with steadfast explore to filter, compare and count parts of it.";
+  function embeddedAnswer(address) {
+    const answers = embedded ?? {};
+    if (address in answers) return answers[address];
+    const range = wholeCaptureQuery(address);
+    const whole = range && answers[range.whole];
+    if (!range || whole === void 0) throw new AnswerError(NOT_EMBEDDED);
+    if (address.startsWith("api/series")) return sliceSeries(whole, range.from, range.to);
+    if (address.startsWith("api/heat")) return sliceHeatMap(whole, range.from, range.to);
+    throw new AnswerError(
+      "This exported page has this table for the whole capture only. Press Esc, or open the file with steadfast explore to count a part."
+    );
   }
-  function said(error) {
-    return error instanceof Failure ? error.message : `The page failed: ${error instanceof Error ? error.message : String(error)}`;
+  function errorMessage(error) {
+    return error instanceof AnswerError ? error.message : `The page failed: ${error instanceof Error ? error.message : String(error)}`;
   }
   function itemOf(app, n) {
     return app.meta.items.find((item) => item.n === n);
@@ -348,50 +379,52 @@
     return item.name.split(/[/\\]/).filter((part) => part !== "").pop() ?? item.name;
   }
   const START = { align: "start", text: "Align at the start" };
-  function ways(items) {
+  function alignmentOptions(items) {
     const first = items[0]?.marks ?? [];
-    const shared2 = [...new Set(first.map((mark) => mark.text))].filter((name) => items.every((item) => markOf(item, name) !== void 0));
+    const sharedMarks = [...new Set(first.map((mark) => mark.text))].filter(
+      (name) => items.every((item) => firstMark(item, name) !== void 0)
+    );
     return [
       START,
-      ...overlap(items) ? [{ align: "clock", text: "Align by the clock" }] : [],
-      ...shared2.map((name) => ({ align: `mark:${name}`, text: `Align at the mark ${name}` }))
+      ...overlapInTime(items) ? [{ align: "clock", text: "Align by the clock" }] : [],
+      ...sharedMarks.map((name) => ({ align: `mark:${name}`, text: `Align at the mark ${name}` }))
     ];
   }
-  function aligned(items, asked) {
-    const found = ways(items).map((way) => way.align);
-    const align = asked !== void 0 && found.includes(asked) ? asked : found.includes("clock") ? "clock" : "start";
-    const zeros = items.map((item) => zeroOf(item, align));
-    const base = align === "clock" ? Math.min(...zeros) : Math.max(...zeros);
-    return { align, shifts: zeros.map((zero) => Math.round(align === "clock" ? zero - base : base - zero)) };
+  function alignCaptures(items, requested) {
+    const available = alignmentOptions(items).map((way) => way.align);
+    const align = requested !== void 0 && available.includes(requested) ? requested : available.includes("clock") ? "clock" : "start";
+    const references = items.map((item) => referenceTime(item, align));
+    const base = align === "clock" ? Math.min(...references) : Math.max(...references);
+    return { align, shifts: references.map((zero) => Math.round(align === "clock" ? zero - base : base - zero)) };
   }
-  function zeroOf(item, align) {
+  function referenceTime(item, align) {
     if (align === "clock") return item.begin_unix_ns ?? 0;
-    return align.startsWith("mark:") ? markOf(item, align.slice(5)) ?? 0 : 0;
+    return align.startsWith("mark:") ? firstMark(item, align.slice(5)) ?? 0 : 0;
   }
-  function markOf(item, name) {
+  function firstMark(item, name) {
     const times = (item.marks ?? []).filter((mark) => mark.text === name).map((mark) => mark.t);
     return times.length > 0 ? Math.min(...times) : void 0;
   }
-  function overlap(items) {
+  function overlapInTime(items) {
     const begins = items.map((item) => item.begin_unix_ns);
     if (begins.some((begin) => typeof begin !== "number")) return false;
-    const known2 = begins;
-    const ends = items.map((item, at) => (known2[at] ?? 0) + (item.duration_ns ?? 0));
-    return items.length > 1 && Math.max(...known2) < Math.min(...ends);
+    const starts = begins;
+    const ends = items.map((item, index) => (starts[index] ?? 0) + (item.duration_ns ?? 0));
+    return items.length > 1 && Math.max(...starts) < Math.min(...ends);
   }
-  function ownPart(part, shift, duration) {
-    if (!part) return void 0;
-    const [from, to] = [Math.max(0, Math.floor(part.from) - shift), Math.min(duration, Math.ceil(part.to) - shift)];
-    return to > from ? inside(from, to, duration) : "outside";
+  function captureRange(range, shift, duration) {
+    if (!range) return void 0;
+    const [from, to] = [Math.max(0, Math.floor(range.from) - shift), Math.min(duration, Math.ceil(range.to) - shift)];
+    return to > from ? clampRange(from, to, duration) : "outside";
   }
-  function placed(answer, shift) {
+  function shiftAnswer(answer, shift) {
     return shift === 0 ? answer : { ...answer, from: answer.from + shift };
   }
-  function noSeries(part) {
+  function emptySeries(range) {
     const none = [null];
     return {
-      from: part.from,
-      width_ns: Math.max(1, part.to - part.from),
+      from: range.from,
+      width_ns: Math.max(1, range.to - range.from),
       cells: 1,
       observed_ns: none,
       keys: [],
@@ -407,79 +440,93 @@
       busy: none
     };
   }
-  function noHeat(part) {
-    return { from: part.from, width_ns: Math.max(1, part.to - part.from), cells: 1, rows: 0, row_edges: [], counts: [] };
+  function emptyHeatMap(range) {
+    return {
+      from: range.from,
+      width_ns: Math.max(1, range.to - range.from),
+      cells: 1,
+      rows: 0,
+      row_edges: [],
+      counts: []
+    };
   }
   function h(tag, properties = {}, ...children) {
-    const made2 = document.createElement(tag);
+    const element2 = document.createElement(tag);
     for (const [name, value] of Object.entries(properties)) {
-      if (typeof value === "function") made2.addEventListener(name.slice(2), value);
-      else if (value === true) made2.setAttribute(name, "");
-      else if (value !== void 0 && value !== false) made2.setAttribute(name, String(value));
+      if (typeof value === "function") element2.addEventListener(name.slice(2), value);
+      else if (value === true) element2.setAttribute(name, "");
+      else if (value !== void 0 && value !== false) element2.setAttribute(name, String(value));
     }
-    made2.append(...children.filter((child) => child !== void 0 && child !== false));
-    return made2;
+    element2.append(...children.filter((child) => child !== void 0 && child !== false));
+    return element2;
   }
-  function button(text2, onclick, properties = {}) {
-    return h("button", { type: "button", ...properties, onclick }, text2);
+  function button(text, onclick, properties = {}) {
+    return h("button", { type: "button", ...properties, onclick }, text);
   }
-  function choice(name, options, now, chosen) {
+  function buttonGroup(name, options, selected, onSelect) {
     return h(
       "span",
       { role: "group", "aria-label": name, class: "choice" },
-      ...options.map(([value, text2]) => button(text2, () => chosen(value), { "aria-pressed": String(value === now), "data-value": value }))
+      ...options.map(
+        ([value, text]) => button(text, () => onSelect(value), { "aria-pressed": String(value === selected), "data-value": value })
+      )
     );
   }
   const SHOWN_MS = 5e3;
-  let silence = 0;
-  function announce(text2) {
-    const place = document.getElementById("said");
-    if (!place) return;
-    place.textContent = text2;
-    window.clearTimeout(silence);
-    silence = window.setTimeout(() => place.textContent = "", SHOWN_MS);
+  let hideTimer = 0;
+  function announce(text) {
+    const status = document.getElementById("said");
+    if (!status) return;
+    status.textContent = text;
+    window.clearTimeout(hideTimer);
+    hideTimer = window.setTimeout(() => status.textContent = "", SHOWN_MS);
   }
-  function save(name, blob) {
-    const address2 = URL.createObjectURL(blob);
-    const link = h("a", { href: address2, download: name });
+  function download(name, blob) {
+    const url = URL.createObjectURL(blob);
+    const link = h("a", { href: url, download: name });
     document.body.append(link);
     link.click();
     link.remove();
-    setTimeout(() => URL.revokeObjectURL(address2), 1e4);
+    setTimeout(() => URL.revokeObjectURL(url), 1e4);
   }
-  function dark() {
-    const said2 = document.documentElement.dataset["theme"];
-    return said2 ? said2 === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  function isDark() {
+    const theme = document.documentElement.dataset["theme"];
+    return theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   }
-  function ink(name) {
+  function cssColor(name) {
     return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim() || "#222222";
   }
-  function narrow() {
+  function isNarrow() {
     return window.innerWidth < 640;
   }
-  function dialog(title, ...content2) {
-    const close = button("Close", () => made2.close());
-    const made2 = h("dialog", { "aria-label": title }, h("header", {}, h("h2", {}, title), close), ...content2);
-    made2.addEventListener("close", () => made2.remove());
-    made2.addEventListener("click", (event) => event.target === made2 && made2.close());
-    document.body.append(made2);
-    made2.showModal();
-    return made2;
+  function showDialog(title, ...content) {
+    const close = button("Close", () => element2.close());
+    const element2 = h("dialog", { "aria-label": title }, h("header", {}, h("h2", {}, title), close), ...content);
+    element2.addEventListener("close", () => element2.remove());
+    element2.addEventListener("click", (event) => event.target === element2 && element2.close());
+    document.body.append(element2);
+    element2.showModal();
+    return element2;
   }
-  function textDialog(title, text2, words, file) {
-    const note = h("p", { role: "status", class: "quiet" }, words);
-    const copy2 = button("Copy", () => void copied(text2, note));
-    const keep = file ? button("Save", () => save(file.name, new Blob([text2], { type: file.type }))) : void 0;
-    dialog(title, note, h("pre", { tabindex: 0 }, text2), h("div", { class: "tools" }, copy2, ...keep ? [keep] : []));
+  function showTextDialog(title, text, description, file) {
+    const status = h("p", { role: "status", class: "quiet" }, description);
+    const copyButton = button("Copy", () => void copyText(text, status));
+    const saveButton = file ? button("Save", () => download(file.name, new Blob([text], { type: file.type }))) : void 0;
+    showDialog(
+      title,
+      status,
+      h("pre", { tabindex: 0 }, text),
+      h("div", { class: "tools" }, copyButton, ...saveButton ? [saveButton] : [])
+    );
   }
-  async function copied(text2, note) {
+  async function copyText(text, status) {
     try {
-      await navigator.clipboard.writeText(text2);
-      note.textContent = "Copied.";
+      await navigator.clipboard.writeText(text);
+      status.textContent = "Copied.";
     } catch {
-      note.textContent = "The browser does not allow copying here. Select the text and copy it.";
+      status.textContent = "The browser does not allow copying here. Select the text and copy it.";
     }
-    announce(note.textContent);
+    announce(status.textContent);
   }
   const KEYS = [
     ["Drag over a drawing", "show this part of the time in every drawing"],
@@ -495,211 +542,242 @@
     ["P", "by stream or by process"],
     ["?", "this help"]
   ];
-  function help(exported2) {
+  function showHelp(exported) {
     if (document.querySelector("dialog[open]")) return;
     const rows = KEYS.map(([key, what]) => h("tr", {}, h("th", { scope: "row" }, key), h("td", {}, what)));
-    const words = exported2 ? "This page was exported: its numbers are inside, and it needs no program. It cannot filter, compare, count a part again or list single I/Os." : "Everything that is shown is in the address: copy it to return to the same view. Nothing here changes a file or a device.";
-    dialog("Help", h("table", {}, h("tbody", {}, ...rows)), h("p", {}, words));
+    const footer = exported ? "This page was exported: its numbers are inside, and it needs no program. It cannot filter, compare, count a part again or list single I/Os." : "Everything that is shown is in the address: copy it to return to the same view. Nothing here changes a file or a device.";
+    showDialog("Help", h("table", {}, h("tbody", {}, ...rows)), h("p", {}, footer));
   }
-  function readable(value, digits = 4) {
+  function formatSignificant(value, digits = 4) {
     if (!Number.isFinite(value)) return "–";
     if (value === 0) return "0";
     const size = Math.abs(value);
     const power = Math.floor(Math.log10(size));
     const decimals2 = Math.min(9, Math.max(0, digits - 1 - power));
-    const [whole2 = "0", fraction] = size.toFixed(decimals2).split(".");
-    const grouped2 = whole2.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+    const [whole = "0", fraction] = size.toFixed(decimals2).split(".");
+    const grouped = whole.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
     const tail = fraction === void 0 ? "" : `.${fraction}`.replace(/\.?0+$/, "");
-    return `${value < 0 ? "−" : ""}${grouped2}${tail}`;
+    return `${value < 0 ? "−" : ""}${grouped}${tail}`;
   }
-  const CLOCK = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 14400, 21600, 43200, 86400];
-  function niceStep(span2) {
-    const rough = span2 / 6;
+  const NICE_SECONDS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 14400, 21600, 43200, 86400];
+  function niceStep(span) {
+    const rough = span / 6;
     const power = Math.pow(10, Math.floor(Math.log10(rough)));
     const factor = rough / power;
     return power * (factor <= 1 ? 1 : factor <= 2 ? 2 : factor <= 5 ? 5 : 10);
   }
   function ticks$1(reach) {
-    if (reach.log) return logTicks(reach);
+    if (reach.log) return logTicks$1(reach);
     if (reach.time !== void 0) return clockTicks(reach, reach.time);
     const step = niceStep(reach.high - reach.low);
-    return multiples(step, reach).map((value) => [value, named(value, step)]);
+    return multiples(step, reach).map((value) => [value, tickLabel$1(value, step)]);
   }
   function multiples(step, reach) {
     const first = Math.ceil(reach.low / step - 1e-9);
-    const out = [];
-    for (let n = first; n * step <= reach.high + step * 1e-9 && out.length < 50; n += 1) out.push(n * step);
-    return out;
+    const values = [];
+    for (let n = first; n * step <= reach.high + step * 1e-9 && values.length < 50; n += 1) values.push(n * step);
+    return values;
   }
-  function named(value, step) {
-    const tidy = Math.abs(value) < step / 2 ? 0 : value;
-    const digits = tidy === 0 ? 1 : Math.floor(Math.log10(Math.abs(tidy))) - Math.floor(Math.log10(step)) + 1;
-    return readable(tidy, Math.max(1, digits));
+  function tickLabel$1(value, step) {
+    const rounded = Math.abs(value) < step / 2 ? 0 : value;
+    const digits = rounded === 0 ? 1 : Math.floor(Math.log10(Math.abs(rounded))) - Math.floor(Math.log10(step)) + 1;
+    return formatSignificant(rounded, Math.max(1, digits));
   }
-  function clockTicks(reach, unit2) {
-    const span2 = (reach.high - reach.low) * unit2;
-    const step = span2 < 6 ? niceStep(span2) : CLOCK.find((one) => span2 / one <= 8) ?? niceStep(span2 / 86400) * 86400;
-    const whole2 = (seconds2) => step % seconds2 === 0 && unit2 < seconds2;
-    if (reach.clock?.length) return timesOfDay(reach, reach.clock, unit2, step);
-    return multiples(step / unit2, reach).map((value) => {
-      const seconds2 = value * unit2;
-      if (Math.abs(seconds2) < step / 1e6) return [0, "0"];
-      if (whole2(3600)) return [value, `${readable(seconds2 / 3600)} h`];
-      if (whole2(60)) return [value, `${readable(seconds2 / 60, 5)} min`];
-      return [value, readable(value, 6)];
+  function clockTicks(reach, unit) {
+    const span = (reach.high - reach.low) * unit;
+    const step = span < 6 ? niceStep(span) : NICE_SECONDS.find((one) => span / one <= 8) ?? niceStep(span / 86400) * 86400;
+    const isMultipleOf = (seconds) => step % seconds === 0 && unit < seconds;
+    if (reach.clock?.length) return timesOfDay(reach, reach.clock, unit, step);
+    return multiples(step / unit, reach).map((value) => {
+      const seconds = value * unit;
+      if (Math.abs(seconds) < step / 1e6) return [0, "0"];
+      if (isMultipleOf(3600)) return [value, `${formatSignificant(seconds / 3600)} h`];
+      if (isMultipleOf(60)) return [value, `${formatSignificant(seconds / 60, 5)} min`];
+      return [value, formatSignificant(value, 6)];
     });
   }
-  function timesOfDay(reach, clock, unit2, step) {
+  function timesOfDay(reach, clock, unit, step) {
     return clock.flatMap(([from, ahead], index) => {
       const end = clock[index + 1]?.[0];
-      const low = Math.max(reach.low, index > 0 ? from : reach.low) * unit2 + ahead;
-      const high = Math.min(reach.high, end === void 0 ? reach.high : end - step / unit2 * 1e-6) * unit2 + ahead;
-      const part2 = { ...reach, low, high };
-      return multiples(step, part2).map((seconds2) => [(seconds2 - ahead) / unit2, face(seconds2, step)]);
+      const low = Math.max(reach.low, index > 0 ? from : reach.low) * unit + ahead;
+      const high = Math.min(reach.high, end === void 0 ? reach.high : end - step / unit * 1e-6) * unit + ahead;
+      const part = { ...reach, low, high };
+      return multiples(step, part).map((seconds) => [(seconds - ahead) / unit, timeLabel(seconds, step)]);
     });
   }
-  function face(seconds2, step) {
+  function timeLabel(seconds, step) {
     const decimals2 = step < 1 ? Math.ceil(-Math.log10(step) - 1e-9) : 0;
-    const ticks2 = Math.round(seconds2 * Math.pow(10, decimals2));
+    const ticks2 = Math.round(seconds * Math.pow(10, decimals2));
     const perDay = 86400 * Math.pow(10, decimals2);
-    if (ticks2 % perDay === 0 && step >= 60) return dateOf(seconds2);
+    if (ticks2 % perDay === 0 && step >= 60) return dateOf(seconds);
     return timeOf(ticks2 / Math.pow(10, decimals2), step >= 60 ? -1 : decimals2);
   }
-  function dateOf(seconds2) {
-    return new Date(Math.floor(seconds2 / 86400) * 864e5).toISOString().slice(0, 10);
+  function dateOf(seconds) {
+    return new Date(Math.floor(seconds / 86400) * 864e5).toISOString().slice(0, 10);
   }
-  function timeOf(seconds2, decimals2) {
-    const rest = seconds2 - Math.floor(seconds2 / 86400) * 86400;
+  function timeOf(seconds, decimals2) {
+    const rest = seconds - Math.floor(seconds / 86400) * 86400;
     const two = (value) => String(Math.floor(value)).padStart(2, "0");
-    const text2 = `${two(rest / 3600)}:${two(rest / 60 % 60)}`;
-    if (decimals2 < 0) return text2;
-    const part2 = (rest % 60).toFixed(decimals2);
-    return `${text2}:${part2.padStart(decimals2 > 0 ? decimals2 + 3 : 2, "0")}`;
+    const text = `${two(rest / 3600)}:${two(rest / 60 % 60)}`;
+    if (decimals2 < 0) return text;
+    const part = (rest % 60).toFixed(decimals2);
+    return `${text}:${part.padStart(decimals2 > 0 ? decimals2 + 3 : 2, "0")}`;
   }
-  function logTicks(reach) {
-    const wide = Math.log10(reach.high / reach.low);
-    const factors2 = wide > 2.5 ? [1] : [1, 2, 5];
+  function logTicks$1(reach) {
+    const decades = Math.log10(reach.high / reach.low);
+    const factors = decades > 2.5 ? [1] : [1, 2, 5];
     const out = [];
     for (let power = Math.floor(Math.log10(reach.low)); power <= Math.ceil(Math.log10(reach.high)); power += 1) {
-      for (const factor of factors2) {
+      for (const factor of factors) {
         const value = factor * Math.pow(10, power);
-        if (value >= reach.low * 0.999999 && value <= reach.high * 1.000001) out.push([value, readable(value)]);
+        if (value >= reach.low * 0.999999 && value <= reach.high * 1.000001) out.push([value, formatSignificant(value)]);
       }
     }
     return out;
   }
+  function intervalIndex(edges, x) {
+    let [low, high] = [0, edges.length - 1];
+    while (high - low > 1) {
+      const middle = low + high >> 1;
+      if ((edges[middle] ?? 0) <= x) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+  function nearestIndex(xs, x) {
+    if (xs.length === 0) return -1;
+    const low = intervalIndex(xs, x);
+    const next = xs[low + 1];
+    return next !== void 0 && Math.abs(next - x) < Math.abs((xs[low] ?? 0) - x) ? low + 1 : low;
+  }
   const NONE = "–";
-  function count(value) {
+  function formatCount(value) {
     if (value === null || value === void 0 || !Number.isFinite(value)) return NONE;
     return String(Math.round(Math.abs(value))).replace(/\B(?=(\d{3})+(?!\d))/g, ",").replace(/^/, value < -0.5 ? "−" : "");
   }
-  function number(value, unit2 = "") {
+  function formatNumber(value, unit = "") {
     if (value === null || value === void 0 || !Number.isFinite(value)) return NONE;
-    return unit2 ? `${readable(value)} ${unit2}` : readable(value);
+    return unit ? `${formatSignificant(value)} ${unit}` : formatSignificant(value);
   }
-  function scaled(value, units) {
+  function withUnit(value, units) {
     const size = Math.abs(value);
-    const [factor, name] = units.find(([at]) => size >= at) ?? units[units.length - 1] ?? [1, ""];
-    return `${readable(value / factor)} ${name}`;
+    const [factor, name] = units.find(([threshold]) => size >= threshold) ?? units[units.length - 1] ?? [1, ""];
+    return `${formatSignificant(value / factor)} ${name}`;
   }
-  function span(ns) {
+  function formatNs(ns) {
     if (ns === null || ns === void 0 || !Number.isFinite(ns)) return NONE;
     if (ns === 0) return "0";
-    return scaled(ns, [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]]);
+    return withUnit(ns, [
+      [1e9, "s"],
+      [1e6, "ms"],
+      [1e3, "µs"],
+      [1, "ns"]
+    ]);
   }
-  function amount(bytes) {
+  function formatBytes(bytes) {
     if (bytes === null || bytes === void 0 || !Number.isFinite(bytes)) return NONE;
     if (bytes === 0) return "0";
-    return scaled(bytes, [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]]);
+    return withUnit(bytes, [
+      [1e12, "TB"],
+      [1e9, "GB"],
+      [1e6, "MB"],
+      [1e3, "kB"],
+      [1, "B"]
+    ]);
   }
-  function brief(value) {
+  function formatAxisValue(value) {
     if (value === 0) return "0";
     const size = Math.abs(value);
     const [factor, name] = size >= 1e9 ? [1e9, "G"] : size >= 1e6 ? [1e6, "M"] : size >= 1e4 ? [1e3, "k"] : [1, ""];
-    return `${readable(value / factor, 3)}${name}`;
+    return `${formatSignificant(value / factor, 3)}${name}`;
   }
-  function percent(share) {
+  function formatPercent(share) {
     if (share === null || share === void 0 || !Number.isFinite(share)) return NONE;
-    return `${readable(share * 100, 3)} %`;
+    return `${formatSignificant(share * 100, 3)} %`;
   }
-  function lasting(seconds2) {
-    if (seconds2 === null || seconds2 === void 0 || !Number.isFinite(seconds2)) return NONE;
-    const whole2 = Math.round(seconds2);
-    const [d, h2, m, s] = [Math.floor(whole2 / 86400), Math.floor(whole2 % 86400 / 3600), Math.floor(whole2 % 3600 / 60), whole2 % 60];
-    const two = (value) => String(value).padStart(2, "0");
-    if (d > 0) return `${d} d ${two(h2)} h`;
-    if (h2 > 0) return `${h2} h ${two(m)} min`;
-    if (m > 0) return `${m} min ${two(s)} s`;
-    if (whole2 >= 10 || whole2 === seconds2) return `${s} s`;
-    return seconds2 < 1 ? span(Math.round(seconds2 * 1e9)) : `${readable(seconds2, 3)} s`;
+  function formatSeconds(seconds) {
+    if (seconds === null || seconds === void 0 || !Number.isFinite(seconds)) return NONE;
+    const whole = Math.round(seconds);
+    const [d, h2, m, s] = [
+      Math.floor(whole / 86400),
+      Math.floor(whole % 86400 / 3600),
+      Math.floor(whole % 3600 / 60),
+      whole % 60
+    ];
+    const twoDigits = (value) => String(value).padStart(2, "0");
+    if (d > 0) return `${d} d ${twoDigits(h2)} h`;
+    if (h2 > 0) return `${h2} h ${twoDigits(m)} min`;
+    if (m > 0) return `${m} min ${twoDigits(s)} s`;
+    if (whole >= 10 || whole === seconds) return `${s} s`;
+    return seconds < 1 ? formatNs(Math.round(seconds * 1e9)) : `${formatSignificant(seconds, 3)} s`;
   }
   const NS = 1e9;
-  const DAY = 86400;
+  const DAY_S = 86400;
   function decimals(step_ns) {
     return step_ns >= NS ? 0 : Math.min(9, Math.ceil(-Math.log10(step_ns / NS) - 1e-9));
   }
-  function moment(ns, clock, step_ns = 1e6) {
-    return clock ? byClock(ns, clock, step_ns) : fromStart(ns, step_ns);
+  function formatTime(ns, clock, step_ns = 1e6) {
+    return clock ? formatTimeOfDay(ns, clock, step_ns) : formatSinceStart(ns, step_ns);
   }
-  function fromStart(ns, step_ns) {
-    const seconds2 = ns / NS;
-    if (step_ns >= 60 * NS && Math.abs(ns % (60 * NS)) < 1) return lastingShort(Math.round(seconds2));
-    return `${grouped(seconds2.toFixed(decimals(step_ns)))} s`;
+  function formatSinceStart(ns, step_ns) {
+    const seconds = ns / NS;
+    if (step_ns >= 60 * NS && Math.abs(ns % (60 * NS)) < 1) return formatMinutes(Math.round(seconds));
+    return `${groupThousands(seconds.toFixed(decimals(step_ns)))} s`;
   }
-  function lastingShort(seconds2) {
-    if (seconds2 === 0) return "0";
-    const [h2, m] = [Math.floor(seconds2 / 3600), Math.round(seconds2 % 3600 / 60)];
+  function formatMinutes(seconds) {
+    if (seconds === 0) return "0";
+    const [h2, m] = [Math.floor(seconds / 3600), Math.round(seconds % 3600 / 60)];
     return h2 === 0 ? `${m} min` : m === 0 ? `${h2} h` : `${h2} h ${String(m).padStart(2, "0")}`;
   }
-  function grouped(text2) {
-    const [whole2 = "", fraction] = text2.split(".");
-    const left = whole2.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+  function groupThousands(text) {
+    const [whole = "", fraction] = text.split(".");
+    const left = whole.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
     return fraction === void 0 ? left : `${left}.${fraction}`;
   }
-  function onClock(ns, clock) {
+  function localTime(ns, clock) {
     const base = Math.floor(clock.begin_ns / NS) + clock.zone_s;
     const rest = clock.begin_ns - Math.floor(clock.begin_ns / NS) * NS + ns;
-    const seconds2 = base + Math.floor(rest / NS);
-    const day = Math.floor(seconds2 / DAY);
-    return { day, into: (seconds2 - day * DAY) * NS + (rest - Math.floor(rest / NS) * NS) };
+    const seconds = base + Math.floor(rest / NS);
+    const day = Math.floor(seconds / DAY_S);
+    return { day, ns: (seconds - day * DAY_S) * NS + (rest - Math.floor(rest / NS) * NS) };
   }
-  function byClock(ns, clock, step_ns) {
+  function formatTimeOfDay(ns, clock, step_ns) {
     const digits = decimals(step_ns);
-    const unit2 = NS / Math.pow(10, digits);
-    const seconds2 = Math.round(onClock(ns, clock).into / unit2) * unit2 / NS % DAY;
-    const two = (value) => String(Math.floor(value)).padStart(2, "0");
-    const head2 = `${two(seconds2 / 3600)}:${two(seconds2 % 3600 / 60)}`;
-    if (step_ns >= 60 * NS) return head2;
-    const s = (seconds2 % 60).toFixed(digits);
-    return `${head2}:${s.padStart(digits ? 3 + digits : 2, "0")}`;
+    const unit = NS / Math.pow(10, digits);
+    const seconds = Math.round(localTime(ns, clock).ns / unit) * unit / NS % DAY_S;
+    const twoDigits = (value) => String(Math.floor(value)).padStart(2, "0");
+    const head = `${twoDigits(seconds / 3600)}:${twoDigits(seconds % 3600 / 60)}`;
+    if (step_ns >= 60 * NS) return head;
+    const s = (seconds % 60).toFixed(digits);
+    return `${head}:${s.padStart(digits ? 3 + digits : 2, "0")}`;
   }
-  function date(ns, clock) {
-    const { day } = onClock(ns, clock);
-    return new Date(day * DAY * 1e3).toISOString().slice(0, 10);
+  function formatDate(ns, clock) {
+    const { day } = localTime(ns, clock);
+    return new Date(day * DAY_S * 1e3).toISOString().slice(0, 10);
   }
   const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 14400, 21600, 43200, 86400];
-  function timeTicks(from, to, clock, most) {
-    const seconds2 = (to - from) / NS;
-    const rough = seconds2 / Math.max(1, most);
-    const step = rough < 1 ? fineStep(rough) : STEPS.find((one) => one >= rough) ?? Math.ceil(rough / DAY) * DAY;
+  function timeTicks(from, to, clock, maxTicks) {
+    const seconds = (to - from) / NS;
+    const minStep = seconds / Math.max(1, maxTicks);
+    const step = minStep < 1 ? subSecondStep(minStep) : STEPS.find((candidate) => candidate >= minStep) ?? Math.ceil(minStep / DAY_S) * DAY_S;
     const step_ns = Math.max(1, step * NS);
-    const shift = clock ? onClock(0, clock).into : 0;
-    const out = [];
-    for (let n = Math.ceil((from + shift) / step_ns - 1e-9); out.length < 60; n += 1) {
-      const ns = n * step_ns - shift;
+    const sinceMidnight = clock ? localTime(0, clock).ns : 0;
+    const ticks2 = [];
+    for (let n = Math.ceil((from + sinceMidnight) / step_ns - 1e-9); ticks2.length < 60; n += 1) {
+      const ns = n * step_ns - sinceMidnight;
       if (ns > to + step_ns * 1e-9) break;
-      out.push([ns, label(ns, clock, step_ns)]);
+      ticks2.push([ns, tickLabel(ns, clock, step_ns)]);
     }
-    return out;
+    return ticks2;
   }
-  function fineStep(rough) {
-    const step = niceStep(rough * 6);
-    return step >= rough ? step : step * 2;
+  function subSecondStep(minStep) {
+    const step = niceStep(minStep * 6);
+    return step >= minStep ? step : step * 2;
   }
-  function label(ns, clock, step_ns) {
-    if (!clock) return fromStart(ns, step_ns);
-    if (step_ns >= 60 * NS && onClock(ns + NS / 2, clock).into < NS) return date(ns + NS / 2, clock).slice(5);
-    return byClock(ns, clock, step_ns);
+  function tickLabel(ns, clock, step_ns) {
+    if (!clock) return formatSinceStart(ns, step_ns);
+    if (step_ns >= 60 * NS && localTime(ns + NS / 2, clock).ns < NS) return formatDate(ns + NS / 2, clock).slice(5);
+    return formatTimeOfDay(ns, clock, step_ns);
   }
   const COLORS = [
     "#0072b2",
@@ -714,64 +792,55 @@
     "#8c510a"
   ];
   const OTHERS = "#9a9a9a";
-  function color(index, dark2) {
-    const found = COLORS[index % COLORS.length] ?? "#000000";
-    if (!dark2) return found;
-    return found === "#000000" ? "#f2f2f2" : lighter(found, 0.22);
+  function seriesColor(index, dark) {
+    const light = COLORS[index % COLORS.length] ?? "#000000";
+    if (!dark) return light;
+    return light === "#000000" ? "#f2f2f2" : lighten(light, 0.22);
   }
-  function channels(hex) {
-    const at = (from) => Number.parseInt(hex.slice(from, from + 2), 16) || 0;
-    return [at(1), at(3), at(5)];
+  function rgb(hex) {
+    const channel = (from) => Number.parseInt(hex.slice(from, from + 2), 16) || 0;
+    return [channel(1), channel(3), channel(5)];
   }
-  function lighter(hex, share) {
-    const mixed = channels(hex).map((c) => Math.round(c + (255 - c) * share));
+  function lighten(hex, share) {
+    const mixed = rgb(hex).map((c) => Math.round(c + (255 - c) * share));
     return `#${mixed.map((c) => c.toString(16).padStart(2, "0")).join("")}`;
   }
   const LIGHT = ["#d6e6f4", "#7fb8dc", "#0072b2", "#08306b"];
   const DARK = ["#15324a", "#0072b2", "#56b4e9", "#fdf3c0"];
-  function ramp(dark2) {
-    const stops = (dark2 ? DARK : LIGHT).map(channels);
-    return Array.from({ length: 256 }, (_2, at) => {
-      const place = at / 255 * (stops.length - 1);
-      const low = Math.min(stops.length - 2, Math.floor(place));
+  function heatRamp(dark) {
+    const stops = (dark ? DARK : LIGHT).map(rgb);
+    return Array.from({ length: 256 }, (_2, index) => {
+      const position = index / 255 * (stops.length - 1);
+      const low = Math.min(stops.length - 2, Math.floor(position));
       const [a, b] = [stops[low] ?? [0, 0, 0], stops[low + 1] ?? [0, 0, 0]];
-      return [0, 1, 2].map((c) => Math.round((a[c] ?? 0) + ((b[c] ?? 0) - (a[c] ?? 0)) * (place - low)));
+      return [0, 1, 2].map((c) => Math.round((a[c] ?? 0) + ((b[c] ?? 0) - (a[c] ?? 0)) * (position - low)));
     });
   }
-  function shade(count2, most) {
-    if (count2 <= 0) return void 0;
-    if (most <= 1) return 255;
-    return Math.min(255, Math.round(Math.log(count2) / Math.log(most) * 235) + 20);
+  function rampIndex(count, maxCount) {
+    if (count <= 0) return void 0;
+    if (maxCount <= 1) return 255;
+    return Math.min(255, Math.round(Math.log(count) / Math.log(maxCount) * 235) + 20);
   }
-  function mostOf(answer) {
-    return answer.counts.reduce((most, one) => Math.max(most, one), 0);
+  function maxCountOf(answer) {
+    return answer.counts.reduce((max2, value) => Math.max(max2, value), 0);
   }
-  function paint(answer, most, dark2) {
+  function drawHeatMap(answer, maxCount, dark) {
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [Math.max(1, answer.cells), Math.max(1, answer.rows)];
     const context = canvas.getContext("2d");
     if (!context) return canvas;
     const pixels = context.createImageData(canvas.width, canvas.height);
-    const colors = ramp(dark2);
+    const colors = heatRamp(dark);
     for (let cell2 = 0; cell2 < answer.cells; cell2 += 1) {
       for (let row = 0; row < answer.rows; row += 1) {
-        const at = shade(answer.counts[cell2 * answer.rows + row] ?? 0, most);
-        if (at === void 0) continue;
-        const to = ((answer.rows - 1 - row) * canvas.width + cell2) * 4;
-        pixels.data.set([...colors[at] ?? [0, 0, 0], 255], to);
+        const index = rampIndex(answer.counts[cell2 * answer.rows + row] ?? 0, maxCount);
+        if (index === void 0) continue;
+        const offset = ((answer.rows - 1 - row) * canvas.width + cell2) * 4;
+        pixels.data.set([...colors[index] ?? [0, 0, 0], 255], offset);
       }
     }
     context.putImageData(pixels, 0, 0);
     return canvas;
-  }
-  function rowOf(edges, value) {
-    let [low, high] = [0, edges.length - 1];
-    while (high - low > 1) {
-      const middle = low + high >> 1;
-      if ((edges[middle] ?? 0) <= value) low = middle;
-      else high = middle;
-    }
-    return low;
   }
   function csv(rows) {
     return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
@@ -783,8 +852,8 @@
     return /[",\r\n]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
   }
   function fileName(...parts) {
-    const plain2 = parts.map((part) => part.replace(/^.*[/\\]/, "").replace(/[^A-Za-z0-9._-]+/g, "-")).join("-");
-    return plain2.replace(/-+/g, "-").replace(/^[-.]+|-+$/g, "").slice(0, 100) || "view";
+    const plain = parts.map((part) => part.replace(/^.*[/\\]/, "").replace(/[^A-Za-z0-9._-]+/g, "-")).join("-");
+    return plain.replace(/-+/g, "-").replace(/^[-.]+|-+$/g, "").slice(0, 100) || "view";
   }
   const FEAT_TIME = true;
   const pre = "u-";
@@ -911,19 +980,19 @@
     el.removeEventListener(ev, cb, evOpts);
   }
   domEnv && setPxRatio();
-  function closestIdx(num2, arr, lo, hi) {
+  function closestIdx(num, arr, lo, hi) {
     let mid;
     lo = lo || 0;
     hi = hi || arr.length - 1;
     let bitwise = hi <= 2147483647;
     while (hi - lo > 1) {
       mid = bitwise ? lo + hi >> 1 : floor((lo + hi) / 2);
-      if (arr[mid] < num2)
+      if (arr[mid] < num)
         lo = mid;
       else
         hi = mid;
     }
-    if (num2 - arr[lo] <= arr[hi] - num2)
+    if (num - arr[lo] <= arr[hi] - num)
       return lo;
     return hi;
   }
@@ -951,17 +1020,17 @@
   const isPositive = (v) => v != null && v > 0;
   const nonNullIdxs = makeIndexOfs(notNullish);
   const positiveIdxs = makeIndexOfs(isPositive);
-  function getMinMax(data, _i0, _i1, sorted2 = 0, log = false) {
+  function getMinMax(data, _i0, _i1, sorted = 0, log = false) {
     let getEdgeIdxs = log ? positiveIdxs : nonNullIdxs;
     let predicate = log ? isPositive : notNullish;
     [_i0, _i1] = getEdgeIdxs(data, _i0, _i1);
     let _min = data[_i0];
     let _max = data[_i0];
     if (_i0 > -1) {
-      if (sorted2 == 1) {
+      if (sorted == 1) {
         _min = data[_i0];
         _max = data[_i1];
-      } else if (sorted2 == -1) {
+      } else if (sorted == -1) {
         _min = data[_i1];
         _max = data[_i0];
       } else {
@@ -1116,8 +1185,8 @@
   function numIntDigits(x) {
     return (log10((x ^ x >> 31) - (x >> 31)) | 0) + 1;
   }
-  function clamp(num2, _min, _max) {
-    return min(max(num2, _min), _max);
+  function clamp(num, _min, _max) {
+    return min(max(num, _min), _max);
   }
   function isFn(v) {
     return typeof v == "function";
@@ -1142,19 +1211,19 @@
       return val;
     let len = match[0].length - 1;
     if (str.indexOf("e-") != -1) {
-      let [num2, exp] = str.split("e");
-      return +`${fixFloat(num2)}e${exp}`;
+      let [num, exp] = str.split("e");
+      return +`${fixFloat(num)}e${exp}`;
     }
     return roundDec(val, len);
   };
-  function incrRound(num2, incr) {
-    return fixFloat(roundDec(fixFloat(num2 / incr)) * incr);
+  function incrRound(num, incr) {
+    return fixFloat(roundDec(fixFloat(num / incr)) * incr);
   }
-  function incrRoundUp(num2, incr) {
-    return fixFloat(ceil(fixFloat(num2 / incr)) * incr);
+  function incrRoundUp(num, incr) {
+    return fixFloat(ceil(fixFloat(num / incr)) * incr);
   }
-  function incrRoundDn(num2, incr) {
-    return fixFloat(floor(fixFloat(num2 / incr)) * incr);
+  function incrRoundDn(num, incr) {
+    return fixFloat(floor(fixFloat(num / incr)) * incr);
   }
   function roundDec(val, dec = 0) {
     if (isInt(val))
@@ -1164,8 +1233,8 @@
     return round(n) / p;
   }
   const fixedDec = /* @__PURE__ */ new Map();
-  function guessDec(num2) {
-    return (("" + num2).split(".")[1] || "").length;
+  function guessDec(num) {
+    return (("" + num).split(".")[1] || "").length;
   }
   function genIncrs(base, minExp, maxExp, mults) {
     let incrs = [];
@@ -1260,12 +1329,12 @@
   }
   function join(tables, nullModes) {
     if (allHeadersSame(tables)) {
-      let table2 = tables[0].slice();
+      let table = tables[0].slice();
       for (let i = 1; i < tables.length; i++)
-        table2.push(...tables[i].slice(1));
-      if (!isAsc(table2[0]))
-        table2 = sortCols(table2);
-      return table2;
+        table.push(...tables[i].slice(1));
+      if (!isAsc(table[0]))
+        table = sortCols(table);
+      return table;
     }
     let xVals = /* @__PURE__ */ new Set();
     for (let ti = 0; ti < tables.length; ti++) {
@@ -1307,22 +1376,22 @@
     return data;
   }
   const microTask = typeof queueMicrotask == "undefined" ? (fn) => Promise.resolve().then(fn) : queueMicrotask;
-  function sortCols(table2) {
-    let head2 = table2[0];
-    let rlen = head2.length;
+  function sortCols(table) {
+    let head = table[0];
+    let rlen = head.length;
     let idxs = Array(rlen);
     for (let i = 0; i < idxs.length; i++)
       idxs[i] = i;
-    idxs.sort((i0, i1) => head2[i0] - head2[i1]);
-    let table22 = [];
-    for (let i = 0; i < table2.length; i++) {
-      let row = table2[i];
+    idxs.sort((i0, i1) => head[i0] - head[i1]);
+    let table2 = [];
+    for (let i = 0; i < table.length; i++) {
+      let row = table[i];
       let row2 = Array(rlen);
       for (let j = 0; j < rlen; j++)
         row2[j] = row[idxs[j]];
-      table22.push(row2);
+      table2.push(row2);
     }
-    return table22;
+    return table2;
   }
   function allHeadersSame(tables) {
     let vals0 = tables[0][0];
@@ -1464,17 +1533,17 @@
     };
   }
   const localTz = new Intl.DateTimeFormat().resolvedOptions().timeZone;
-  function tzDate(date2, tz) {
-    let date22;
+  function tzDate(date, tz) {
+    let date2;
     if (tz == "UTC" || tz == "Etc/UTC")
-      date22 = new Date(+date2 + date2.getTimezoneOffset() * 6e4);
+      date2 = new Date(+date + date.getTimezoneOffset() * 6e4);
     else if (tz == localTz)
-      date22 = date2;
+      date2 = date;
     else {
-      date22 = new Date(date2.toLocaleString("en-US", { timeZone: tz }));
-      date22.setMilliseconds(date2.getMilliseconds());
+      date2 = new Date(date.toLocaleString("en-US", { timeZone: tz }));
+      date2.setMilliseconds(date.getMilliseconds());
     }
-    return date22;
+    return date2;
   }
   const onlyWhole = (v) => v % 1 == 0;
   const allMults = [1, 2, 2.5, 5];
@@ -1636,13 +1705,13 @@
       let prevMins;
       let prevSecs;
       return splits.map((split) => {
-        let date2 = tzDate2(split);
-        let newYear = date2.getFullYear();
-        let newMnth = date2.getMonth();
-        let newDate = date2.getDate();
-        let newHour = date2.getHours();
-        let newMins = date2.getMinutes();
-        let newSecs = date2.getSeconds();
+        let date = tzDate2(split);
+        let newYear = date.getFullYear();
+        let newMnth = date.getMonth();
+        let newDate = date.getDate();
+        let newHour = date.getHours();
+        let newMins = date.getMinutes();
+        let newSecs = date.getSeconds();
         let stamp = newYear != prevYear && s[2] || newMnth != prevMnth && s[3] || newDate != prevDate && s[4] || newHour != prevHour && s[5] || newMins != prevMins && s[6] || newSecs != prevSecs && s[7] || s[1];
         prevYear = newYear;
         prevMnth = newMnth;
@@ -1650,7 +1719,7 @@
         prevHour = newHour;
         prevMins = newMins;
         prevSecs = newSecs;
-        return stamp(date2);
+        return stamp(date);
       });
     };
   }
@@ -2092,9 +2161,9 @@
   function bandFillClipDirs(self, seriesIdx) {
     let fillDir = 0;
     let clipDirs = 0;
-    let bands2 = ifNull(self.bands, EMPTY_ARR);
-    for (let i = 0; i < bands2.length; i++) {
-      let b = bands2[i];
+    let bands = ifNull(self.bands, EMPTY_ARR);
+    for (let i = 0; i < bands.length; i++) {
+      let b = bands[i];
       if (b.series[0] == seriesIdx)
         fillDir = b.dir;
       else if (b.series[1] == seriesIdx) {
@@ -2566,16 +2635,16 @@
           multiPath = true;
           fillColors = dispFills.values(u, seriesIdx, idx0, idx1);
           fillPaths = /* @__PURE__ */ new Map();
-          new Set(fillColors).forEach((color2) => {
-            if (color2 != null)
-              fillPaths.set(color2, new Path2D());
+          new Set(fillColors).forEach((color) => {
+            if (color != null)
+              fillPaths.set(color, new Path2D());
           });
           if (strokeWidth > 0) {
             strokeColors = dispStrokes.values(u, seriesIdx, idx0, idx1);
             strokePaths = /* @__PURE__ */ new Map();
-            new Set(strokeColors).forEach((color2) => {
-              if (color2 != null)
-                strokePaths.set(color2, new Path2D());
+            new Set(strokeColors).forEach((color) => {
+              if (color != null)
+                strokePaths.set(color, new Path2D());
             });
           }
         }
@@ -2737,10 +2806,10 @@
     const n = xs.length;
     if (n < 2)
       return null;
-    const path2 = new Path2D();
-    moveTo(path2, xs[0], ys[0]);
+    const path = new Path2D();
+    moveTo(path, xs[0], ys[0]);
     if (n == 2)
-      lineTo(path2, xs[1], ys[1]);
+      lineTo(path, xs[1], ys[1]);
     else {
       let ms = Array(n), ds = Array(n - 1), dys = Array(n - 1), dxs = Array(n - 1);
       for (let i = 0; i < n - 1; i++) {
@@ -2761,7 +2830,7 @@
       ms[n - 1] = ds[n - 2];
       for (let i = 0; i < n - 1; i++) {
         bezierCurveTo(
-          path2,
+          path,
           xs[i] + dxs[i] / 3,
           ys[i] + ms[i] * dxs[i] / 3,
           xs[i + 1] - dxs[i] / 3,
@@ -2771,7 +2840,7 @@
         );
       }
     }
-    return path2;
+    return path;
   }
   const cursorPlots = /* @__PURE__ */ new Set();
   function invalidateRects() {
@@ -2889,8 +2958,8 @@
     const series = self.series = mode == 1 ? setDefaults(opts.series || [], xSeriesOpts, ySeriesOpts, false) : setDefaults2(opts.series || [null], xySeriesOpts);
     const axes = self.axes = setDefaults(opts.axes || [], xAxisOpts, yAxisOpts, true);
     const scales = self.scales = {};
-    const bands2 = self.bands = opts.bands || [];
-    bands2.forEach((b) => {
+    const bands = self.bands = opts.bands || [];
+    bands.forEach((b) => {
       b.fill = fnOrSelf(b.fill || null);
       b.dir = ifNull(b.dir, -1);
     });
@@ -3006,7 +3075,7 @@
     let legendTable;
     let legendHead;
     let legendBody;
-    let legendRows = [];
+    let legendRows2 = [];
     let legendCells = [];
     let legendCols;
     let multiValLegend = false;
@@ -3024,10 +3093,10 @@
       legend.mount(self, legendTable);
       if (multiValLegend) {
         legendHead = placeTag("thead", null, legendTable, legendBody);
-        let head2 = placeTag("tr", null, legendHead);
-        placeTag("th", null, head2);
+        let head = placeTag("tr", null, legendHead);
+        placeTag("th", null, head);
         for (var key in legendCols)
-          placeTag("th", LEGEND_LABEL, head2).textContent = key;
+          placeTag("th", LEGEND_LABEL, head).textContent = key;
       } else {
         addClass(legendTable, LEGEND_INLINE);
         legend.live && addClass(legendTable, LEGEND_LIVE);
@@ -3043,9 +3112,9 @@
       addClass(row, s.class);
       if (!s.show)
         addClass(row, OFF);
-      let label2 = placeTag("th", null, row);
+      let label = placeTag("th", null, row);
       if (markers.show) {
-        let indic = placeDiv(LEGEND_MARKER, label2);
+        let indic = placeDiv(LEGEND_MARKER, label);
         if (i > 0) {
           let width = markers.width(self, i);
           if (width)
@@ -3053,15 +3122,15 @@
           indic.style.background = markers.fill(self, i);
         }
       }
-      let text2 = placeDiv(LEGEND_LABEL, label2);
+      let text = placeDiv(LEGEND_LABEL, label);
       if (s.label instanceof HTMLElement)
-        text2.appendChild(s.label);
+        text.appendChild(s.label);
       else
-        text2.textContent = s.label;
+        text.textContent = s.label;
       if (i > 0) {
         if (!markers.show)
-          text2.style.color = s.width > 0 ? markers.stroke(self, i) : markers.fill(self, i);
-        onMouse("click", label2, (e) => {
+          text.style.color = s.width > 0 ? markers.stroke(self, i) : markers.fill(self, i);
+        onMouse("click", label, (e) => {
           if (cursor._lock)
             return;
           setCursorEvent(e);
@@ -3075,7 +3144,7 @@
             setSeries(seriesIdx, { show: !s.show }, true, syncOpts.setSeries);
         }, false);
         if (cursorFocus) {
-          onMouse(mouseenter, label2, (e) => {
+          onMouse(mouseenter, label, (e) => {
             if (cursor._lock)
               return;
             setCursorEvent(e);
@@ -3359,7 +3428,7 @@
       }
       if (showLegend) {
         let rowCells = initLegendRow(s, i);
-        legendRows.splice(i, 0, rowCells[0]);
+        legendRows2.splice(i, 0, rowCells[0]);
         legendCells.splice(i, 0, rowCells[1]);
         legend.values.push(null);
       }
@@ -3389,7 +3458,7 @@
       if (showLegend) {
         legend.values.splice(i, 1);
         legendCells.splice(i, 1);
-        let tr = legendRows.splice(i, 1)[0];
+        let tr = legendRows2.splice(i, 1)[0];
         offMouse(null, tr.firstChild);
         tr.remove();
       }
@@ -3567,11 +3636,11 @@
       if (baseline != ctxBaseline)
         ctx.textBaseline = ctxBaseline = baseline;
     }
-    function accScale(wsc, psc, facet2, data2, sorted2 = 0) {
+    function accScale(wsc, psc, facet2, data2, sorted = 0) {
       if (data2.length > 0 && wsc.auto(self, viaAutoScaleX) && (psc == null || psc.min == null)) {
         let _i0 = ifNull(i0, 0);
         let _i1 = ifNull(i1, data2.length - 1);
-        let minMax = facet2.min == null ? getMinMax(data2, _i0, _i1, sorted2, wsc.distr == 3) : [facet2.min, facet2.max];
+        let minMax = facet2.min == null ? getMinMax(data2, _i0, _i1, sorted, wsc.distr == 3) : [facet2.min, facet2.max];
         wsc.min = min(wsc.min, facet2.min = minMax[0]);
         wsc.max = max(wsc.max, facet2.max = minMax[1]);
       }
@@ -3806,7 +3875,7 @@
     }
     function fillStroke(si, strokeStyle, lineWidth, lineDash, lineCap, fillStyle, strokePath, fillPath, flags, boundsClip, gapsClip) {
       let didStrokeFill = false;
-      flags != 0 && bands2.forEach((b, bi) => {
+      flags != 0 && bands.forEach((b, bi) => {
         if (b.series[0] == si) {
           let lowerEdge = series[b.series[1]];
           let lowerData = data[b.series[1]];
@@ -3948,10 +4017,10 @@
         let _splits = axis._splits = axis.splits(self, i, min2, max2, _incr, _space, forceMin);
         let splits = scale.distr == 2 ? _splits.map((i2) => data0[i2]) : _splits;
         let incr = scale.distr == 2 ? data0[_splits[1]] - data0[_splits[0]] : _incr;
-        let values2 = axis._values = axis.values(self, axis.filter(self, splits, i, _space, incr), i, _space, incr);
-        axis._rotate = side == 2 ? axis.rotate(self, values2, i, _space) : 0;
+        let values = axis._values = axis.values(self, axis.filter(self, splits, i, _space, incr), i, _space, incr);
+        axis._rotate = side == 2 ? axis.rotate(self, values, i, _space) : 0;
         let oldSize = axis._size;
-        axis._size = ceil(axis.size(self, values2, i, cycleNum));
+        axis._size = ceil(axis.size(self, values, i, cycleNum));
         if (oldSize != null && axis._size != oldSize)
           converged = false;
       });
@@ -4034,15 +4103,15 @@
             val = "" + val;
             let _parts = val.indexOf("\n") == -1 ? [val] : val.split(/\n/gm);
             for (let j = 0; j < _parts.length; j++) {
-              let text2 = _parts[j];
+              let text = _parts[j];
               if (angle) {
                 ctx.save();
                 ctx.translate(x, y + j * lineHeight);
                 ctx.rotate(angle);
-                ctx.fillText(text2, 0, 0);
+                ctx.fillText(text, 0, 0);
                 ctx.restore();
               } else
-                ctx.fillText(text2, x, y + j * lineHeight);
+                ctx.fillText(text, x, y + j * lineHeight);
             }
           }
         }
@@ -4323,9 +4392,9 @@
     function toggleDOM(i) {
       let s = series[i];
       if (s.show)
-        showLegend && remClass(legendRows[i], OFF);
+        showLegend && remClass(legendRows2[i], OFF);
       else {
-        showLegend && addClass(legendRows[i], OFF);
+        showLegend && addClass(legendRows2[i], OFF);
         if (showCursor) {
           let pt = cursorOnePt ? cursorPts[0] : cursorPts[i];
           pt != null && elTrans(pt, -10, -10, plotWidCss, plotHgtCss);
@@ -4357,19 +4426,19 @@
     }
     self.setSeries = setSeries;
     function setBand(bi, opts2) {
-      assign(bands2[bi], opts2);
+      assign(bands[bi], opts2);
     }
     function addBand(opts2, bi) {
       opts2.fill = fnOrSelf(opts2.fill || null);
       opts2.dir = ifNull(opts2.dir, -1);
-      bi = bi == null ? bands2.length : bi;
-      bands2.splice(bi, 0, opts2);
+      bi = bi == null ? bands.length : bi;
+      bands.splice(bi, 0, opts2);
     }
     function delBand(bi) {
       if (bi == null)
-        bands2.length = 0;
+        bands.length = 0;
       else
-        bands2.splice(bi, 1);
+        bands.splice(bi, 1);
     }
     self.addBand = addBand;
     self.setBand = setBand;
@@ -4378,8 +4447,8 @@
       series[i].alpha = value;
       if (showCursor && cursorPts[i] != null)
         cursorPts[i].style.opacity = value;
-      if (showLegend && legendRows[i])
-        legendRows[i].style.opacity = value;
+      if (showLegend && legendRows2[i])
+        legendRows2[i].style.opacity = value;
     }
     let closestDist;
     let closestSeries;
@@ -4799,7 +4868,7 @@
       else
         updateCursor(src, true, false);
     }
-    function cacheMouse(e, src, _l, _t, _w, _h, _i, initial2, snap) {
+    function cacheMouse(e, src, _l, _t, _w, _h, _i, initial, snap) {
       if (rect2 == null)
         syncRect(false);
       setCursorEvent(e);
@@ -4839,7 +4908,7 @@
         if (_t <= 1 || _t >= plotHgtCss - 1)
           _t = incrRound(_t, plotHgtCss);
       }
-      if (initial2) {
+      if (initial) {
         rawMouseLeft0 = _l;
         rawMouseTop0 = _t;
         [mouseLeft0, mouseTop0] = cursor.move(self, _l, _t);
@@ -5089,213 +5158,226 @@
     paths.bars = bars;
     paths.spline = monotoneCubic;
   }
-  const [GAP, APART$1] = [3, 8];
-  function placedNames(marks, width, wide) {
+  const MARK_GAP = 3;
+  const NAME_GAP = 8;
+  function placeMarkNames(marks, width, textWidth) {
     const out = [];
-    let free = 0;
-    for (const { x, text: text2 } of [...marks].sort((a, b) => a.x - b.x)) {
+    let nextFree = 0;
+    for (const { x, text } of [...marks].sort((a, b) => a.x - b.x)) {
       if (x < 0 || x > width) continue;
-      const size = wide(text2);
-      const left = x + GAP + size <= width ? x + GAP : x - GAP - size;
-      if (left < free) continue;
-      out.push({ left, text: text2 });
-      free = left + size + APART$1;
+      const nameWidth = textWidth(text);
+      const left = x + MARK_GAP + nameWidth <= width ? x + MARK_GAP : x - MARK_GAP - nameWidth;
+      if (left < nextFree) continue;
+      out.push({ left, text });
+      nextFree = left + nameWidth + NAME_GAP;
     }
     return out;
   }
-  const SIDES = { wide: [66, 62], narrow: [58, 54] };
-  const CLICK = 4;
-  const REST_MS = 150;
-  const NAMES$1 = 12;
-  const APART = 12;
+  const AXIS_WIDTHS = { wide: [66, 62], narrow: [58, 54] };
+  const CLICK_PX = 4;
+  const HOVER_MS = 150;
+  const NAME_STRIP = 12;
+  const LABEL_GAP = 12;
   const FONT = "12px system-ui, sans-serif";
   class Pane {
-    constructor(group, height, hands) {
+    constructor(group, height, handlers) {
       this.group = group;
       this.height = height;
-      this.hands = hands;
-      this.reach = [0, 1];
-      this.tip = h("div", { class: "tip", hidden: true });
-      this.over = false;
+      this.handlers = handlers;
+      this.xRange = [0, 1];
+      this.tooltip = h("div", { class: "tip", hidden: true });
+      this.hovered = false;
       this.root = h("div", { class: "pane", role: "img" });
-      this.root.append(this.tip);
+      this.root.append(this.tooltip);
     }
-    /** Draws a sheet anew. */
-    show(sheet, reach) {
+    /** Replaces the chart. */
+    show(spec, xRange) {
       this.plot?.destroy();
-      this.sheet = sheet;
-      this.reach = reach;
+      this.spec = spec;
+      this.xRange = xRange;
       const width = Math.max(240, this.root.clientWidth || this.root.parentElement?.clientWidth || 600);
-      this.plot = new uPlot(this.options(sheet, width), [sheet.x, ...sheet.lines.map((line2) => line2.y)], this.root);
-      const over = this.plot.over;
-      over.addEventListener("pointerenter", () => this.over = true);
-      over.addEventListener("pointerleave", () => this.left());
-      let pressed;
-      over.addEventListener("pointerdown", (event) => pressed = event.clientX);
-      over.addEventListener("click", (event) => {
-        if (pressed !== void 0 && Math.abs(event.clientX - pressed) < CLICK) this.clicked(event);
+      this.plot = new uPlot(this.options(spec, width), [spec.x, ...spec.lines.map((line) => line.y)], this.root);
+      const overlay = this.plot.over;
+      overlay.addEventListener("pointerenter", () => this.hovered = true);
+      overlay.addEventListener("pointerleave", () => this.hideTooltip());
+      let pressedAt;
+      overlay.addEventListener("pointerdown", (event) => pressedAt = event.clientX);
+      overlay.addEventListener("click", (event) => {
+        if (pressedAt !== void 0 && Math.abs(event.clientX - pressedAt) < CLICK_PX) this.handleClick(event);
       });
-      this.root.append(this.tip);
+      this.root.append(this.tooltip);
     }
-    /** Looks at another part with what is there. */
-    look(reach) {
-      this.reach = reach;
-      this.plot?.setScale("x", { min: reach[0], max: reach[1] });
+    /** Shows another range of the current values. */
+    setRange(xRange) {
+      this.xRange = xRange;
+      this.plot?.setScale("x", { min: xRange[0], max: xRange[1] });
     }
     resize() {
-      if (this.plot && this.root.clientWidth > 0 && this.sheet) this.show(this.sheet, this.reach);
+      if (this.plot && this.root.clientWidth > 0 && this.spec) this.show(this.spec, this.xRange);
     }
     destroy() {
       this.plot?.destroy();
       this.plot = void 0;
     }
-    left() {
-      this.over = false;
-      this.tip.hidden = true;
+    hideTooltip() {
+      this.hovered = false;
+      this.tooltip.hidden = true;
     }
-    clicked(event) {
-      const at = this.under(event.offsetX, event.offsetY);
-      if (at) this.hands.pick?.(at.cell, at.x, at.y, event.shiftKey);
+    handleClick(event) {
+      const position = this.locate(event.offsetX, event.offsetY);
+      if (position) this.handlers.onClick?.(position.cell, position.x, position.y, event.shiftKey);
     }
-    under(left, top) {
-      if (!this.plot || !this.sheet) return void 0;
+    locate(left, top) {
+      if (!this.plot || !this.spec) return void 0;
       const [x, y] = [this.plot.posToVal(left, "x"), this.plot.posToVal(top, "y")];
-      return { cell: this.cellOf(x), x, y };
+      return { cell: this.indexAt(x), x, y };
     }
-    /** The value that holds at a place: of cells the one it lies in, of points the nearest. */
-    cellOf(x) {
-      const xs = this.sheet?.x ?? [];
-      let [low, high] = [0, xs.length - 1];
-      while (high - low > 1) {
-        const middle = low + high >> 1;
-        if ((xs[middle] ?? 0) <= x) low = middle;
-        else high = middle;
-      }
-      const points2 = this.sheet?.lines.every((line2) => line2.kind === "points" || line2.kind === "line") && !this.sheet.heat;
-      return points2 && Math.abs((xs[high] ?? 0) - x) < Math.abs((xs[low] ?? 0) - x) ? high : low;
+    /** Returns the index of the value at x: the cell that contains it, or the nearest point. */
+    indexAt(x) {
+      const xs = this.spec?.x ?? [];
+      const isPointChart = this.spec?.lines.every((line) => line.kind === "points" || line.kind === "line") && !this.spec.heat;
+      return isPointChart ? nearestIndex(xs, x) : intervalIndex(xs, x);
     }
-    options(sheet, width) {
-      const hands = this.hands;
-      const strip = sheet.named && sheet.marks.length > 0 ? NAMES$1 : 0;
+    options(spec, width) {
+      const { handlers } = this;
+      const nameStrip = spec.showMarkNames && spec.marks.length > 0 ? NAME_STRIP : 0;
       const options = {
         width,
-        height: this.height + strip,
-        // Drawings of a group stand under one another, with the same sides.
-        padding: [8 + strip, sheet.right ? 0 : this.group === void 0 ? 16 : narrow() ? SIDES.narrow[1] : SIDES.wide[1], 0, 0],
+        height: this.height + nameStrip,
+        // Charts of a group are stacked, so their plot areas must have the same width.
+        padding: [
+          8 + nameStrip,
+          spec.right ? 0 : this.group === void 0 ? 16 : isNarrow() ? AXIS_WIDTHS.narrow[1] : AXIS_WIDTHS.wide[1],
+          0,
+          0
+        ],
         legend: { show: false },
-        scales: this.scales(sheet),
-        axes: this.axes(sheet),
-        series: [{}, ...sheet.lines.map((line2) => this.series(line2))],
+        scales: this.scales(spec),
+        axes: this.axes(spec),
+        series: [{}, ...spec.lines.map((line) => this.series(line))],
         cursor: {
-          drag: { x: hands.zoom !== void 0, y: false, setScale: false, dist: CLICK },
+          drag: { x: handlers.onZoom !== void 0, y: false, setScale: false, dist: CLICK_PX },
           points: { show: false },
           x: true,
-          y: sheet.heat !== void 0
+          y: spec.heat !== void 0
         },
         hooks: {
-          drawAxes: [(plot) => this.beneath(plot)],
-          draw: [(plot) => this.marks(plot)],
-          setCursor: [(plot) => this.tell(plot)],
-          setSelect: [(plot) => this.selected(plot)]
+          drawAxes: [(plot) => this.drawBackground(plot)],
+          draw: [(plot) => this.drawMarks(plot)],
+          setCursor: [(plot) => this.updateTooltip(plot)],
+          setSelect: [(plot) => this.handleSelection(plot)]
         }
       };
       if (this.group && options.cursor) {
-        const moves = (type) => type === "mousemove" || type === "mouseleave" || type === "mouseenter";
-        options.cursor.sync = { key: this.group, setSeries: false, scales: ["x", null], filters: { pub: moves, sub: moves } };
+        const isPointerMove = (type) => type === "mousemove" || type === "mouseleave" || type === "mouseenter";
+        options.cursor.sync = {
+          key: this.group,
+          setSeries: false,
+          scales: ["x", null],
+          filters: { pub: isPointerMove, sub: isPointerMove }
+        };
       }
       return options;
     }
-    selected(plot) {
+    handleSelection(plot) {
       const { left, width } = plot.select;
-      if (width < CLICK) return;
+      if (width < CLICK_PX) return;
       const [from, to] = [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")];
       plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-      this.tip.hidden = true;
-      this.hands.zoom?.(from, to);
+      this.tooltip.hidden = true;
+      this.handlers.onZoom?.(from, to);
     }
-    scales(sheet) {
+    scales(spec) {
       const scale = (axis, right) => {
-        const [low, high] = limits$1(sheet, axis, right);
+        const [low, high] = axisLimits(spec, axis, right);
         return { distr: axis.log ? 3 : 1, log: 10, range: () => [low, high] };
       };
-      const scales = { x: { time: false, range: () => [...this.reach] }, y: scale(sheet.left, false) };
-      if (sheet.right) scales["right"] = scale(sheet.right, true);
+      const scales = { x: { time: false, range: () => [...this.xRange] }, y: scale(spec.left, false) };
+      if (spec.right) scales["right"] = scale(spec.right, true);
       return scales;
     }
-    axes(sheet) {
-      const [left, right] = narrow() ? SIDES.narrow : SIDES.wide;
-      const common2 = { stroke: ink("axis"), font: FONT, grid: { stroke: ink("grid"), width: 1 }, ticks: { stroke: ink("grid"), width: 1, size: 4 } };
-      const named2 = (plot, from, to) => {
+    axes(spec) {
+      const [left, right] = isNarrow() ? AXIS_WIDTHS.narrow : AXIS_WIDTHS.wide;
+      const common = {
+        stroke: cssColor("axis"),
+        font: FONT,
+        grid: { stroke: cssColor("grid"), width: 1 },
+        ticks: { stroke: cssColor("grid"), width: 1, size: 4 }
+      };
+      const fittingTicks = (plot, from, to) => {
         const width = plot.bbox.width / uPlot.pxRatio;
         plot.ctx.font = `${12 * uPlot.pxRatio}px system-ui, sans-serif`;
-        const wide = (text2) => plot.ctx.measureText(text2).width / uPlot.pxRatio;
-        for (let most = Math.floor(width / (narrow() ? 52 : 104)); ; most -= 1) {
-          const found = sheet.ticks(from, to, Math.max(2, most));
-          const step = ((found[1]?.[0] ?? to) - (found[0]?.[0] ?? from)) / (to - from) * width;
-          if (most <= 2 || found.every(([, text2]) => wide(text2) + APART <= step)) return found;
+        const textWidth = (text) => plot.ctx.measureText(text).width / uPlot.pxRatio;
+        for (let maxTicks = Math.floor(width / (isNarrow() ? 52 : 104)); ; maxTicks -= 1) {
+          const ticks2 = spec.ticks(from, to, Math.max(2, maxTicks));
+          const step = ((ticks2[1]?.[0] ?? to) - (ticks2[0]?.[0] ?? from)) / (to - from) * width;
+          if (maxTicks <= 2 || ticks2.every(([, text]) => textWidth(text) + LABEL_GAP <= step)) return ticks2;
         }
       };
       const x = {
-        ...common2,
+        ...common,
         size: 26,
         gap: 2,
-        splits: (plot, _2, min2, max2) => named2(plot, min2, max2).map(([value]) => value),
+        splits: (plot, _2, min2, max2) => fittingTicks(plot, min2, max2).map(([value]) => value),
         values: (plot, splits) => {
-          const names = new Map(named2(plot, plot.scales["x"]?.min ?? 0, plot.scales["x"]?.max ?? 1));
-          return splits.map((value) => names.get(value) ?? "");
+          const labels = new Map(fittingTicks(plot, plot.scales["x"]?.min ?? 0, plot.scales["x"]?.max ?? 1));
+          return splits.map((value) => labels.get(value) ?? "");
         }
       };
-      const side = (axis, size) => ({
-        ...common2,
+      const sideAxis = (axis, size) => ({
+        ...common,
         size,
         gap: 4,
         values: (_2, splits) => splits.map((value) => value === null ? "" : axis.format(value)),
-        ...axis.log ? { splits: (_2, __, low, high) => decades(low, high), filter: (_2, all) => all } : {}
+        ...axis.log ? {
+          splits: (_2, __, low, high) => logTicks(low, high),
+          filter: (_2, all) => all
+        } : {}
       });
-      const axes = [x, { ...side(sheet.left, left), scale: "y" }];
-      if (sheet.right) axes.push({ ...side(sheet.right, right), scale: "right", side: 1, grid: { show: false } });
+      const axes = [x, { ...sideAxis(spec.left, left), scale: "y" }];
+      if (spec.right) axes.push({ ...sideAxis(spec.right, right), scale: "right", side: 1, grid: { show: false } });
       return axes;
     }
-    series(line2) {
+    series(line) {
       const stepped2 = uPlot.paths.stepped?.({ align: 1 });
       const series = {
-        label: line2.name,
-        scale: line2.right ? "right" : "y",
-        stroke: line2.color,
-        width: line2.kind === "area" ? 0 : line2.width ?? 1.5,
-        points: { show: line2.kind === "points", size: 5, fill: line2.color }
+        label: line.name,
+        scale: line.right ? "right" : "y",
+        stroke: line.color,
+        width: line.kind === "area" ? 0 : line.width ?? 1.5,
+        points: { show: line.kind === "points", size: 5, fill: line.color }
       };
-      if (line2.kind === "area") series.fill = line2.color;
-      if (line2.dash) series.dash = line2.dash;
-      if (line2.kind !== "line" && line2.kind !== "points" && stepped2) series.paths = stepped2;
+      if (line.kind === "area") series.fill = line.color;
+      if (line.dash) series.dash = line.dash;
+      if (line.kind !== "line" && line.kind !== "points" && stepped2) series.paths = stepped2;
       return series;
     }
-    /** The heat map and what is shaded, under the lines. */
-    beneath(plot) {
+    /** Draws the heat map and the shaded range under the lines. */
+    drawBackground(plot) {
       const { ctx, bbox } = plot;
-      const [heat, shaded] = [this.sheet?.heat, this.sheet?.shaded];
+      const [heat, shaded] = [this.spec?.heat, this.spec?.shaded];
       ctx.save();
       ctx.beginPath();
       ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
       ctx.clip();
       if (shaded) {
         const [from, to] = [plot.valToPos(shaded.from, "x", true), plot.valToPos(shaded.to, "x", true)];
-        ctx.fillStyle = dark() ? "#56b4e922" : "#0072b218";
+        ctx.fillStyle = isDark() ? "#56b4e922" : "#0072b218";
         ctx.fillRect(from, bbox.top, to - from, bbox.height);
       }
       if (heat && heat.answer.cells > 0) {
-        const [left, width] = heatReach(plot, heat, true);
+        const [left, width] = heatMapExtent(plot, heat, true);
         ctx.imageSmoothingEnabled = false;
-        ctx.drawImage(fitted(plot, heat), left, bbox.top, width, bbox.height);
+        ctx.drawImage(fitHeatMap(plot, heat), left, bbox.top, width, bbox.height);
       }
       ctx.restore();
     }
-    marks(plot) {
+    drawMarks(plot) {
       const { ctx, bbox } = plot;
       ctx.save();
-      ctx.strokeStyle = ink("bad");
+      ctx.strokeStyle = cssColor("bad");
       ctx.setLineDash([4 * uPlot.pxRatio, 3 * uPlot.pxRatio]);
-      for (const mark of this.sheet?.marks ?? []) {
+      for (const mark of this.spec?.marks ?? []) {
         const x = Math.round(plot.valToPos(mark.x, "x", true)) + 0.5;
         if (x < bbox.left || x > bbox.left + bbox.width) continue;
         ctx.beginPath();
@@ -5303,71 +5385,76 @@
         ctx.lineTo(x, bbox.top + bbox.height);
         ctx.stroke();
       }
-      if (this.sheet?.named) this.markNames(plot);
+      if (this.spec?.showMarkNames) this.drawMarkNames(plot);
       ctx.restore();
     }
-    /** Names of marks in the strip over the drawing, where no value and no other mark is. */
-    markNames(plot) {
+    /** Draws the names of marks in the strip above the plot area. */
+    drawMarkNames(plot) {
       const { ctx, bbox } = plot;
-      ctx.font = `${12 * uPlot.pxRatio}px system-ui, sans-serif`;
+      const ratio = uPlot.pxRatio;
+      ctx.font = `${12 * ratio}px system-ui, sans-serif`;
       ctx.textAlign = "left";
       ctx.textBaseline = "bottom";
-      ctx.fillStyle = ink("bad");
-      const marks = (this.sheet?.marks ?? []).map(({ x, text: text2 }) => ({ x: plot.valToPos(x, "x", true) - bbox.left, text: text2 }));
-      for (const { left, text: text2 } of placedNames(marks, bbox.width, (text22) => ctx.measureText(text22).width)) {
-        ctx.fillText(text2, bbox.left + left, bbox.top - 2 * uPlot.pxRatio);
+      ctx.fillStyle = cssColor("bad");
+      const marks = (this.spec?.marks ?? []).map(({ x, text }) => ({ x: plot.valToPos(x, "x"), text }));
+      const textWidth = (text) => ctx.measureText(text).width / ratio;
+      for (const { left, text } of placeMarkNames(marks, bbox.width / ratio, textWidth)) {
+        ctx.fillText(text, bbox.left + left * ratio, bbox.top - 2 * ratio);
       }
     }
-    /** What came for the column under the pointer; asks for it where it is another one. */
-    further(plot, x) {
-      const sheet = this.sheet;
-      if (!sheet?.more || !sheet.heat) return [];
-      const at = Math.floor((x - sheet.heat.answer.from) / sheet.heat.answer.width_ns);
-      if (this.more?.at === at && this.more.sheet === sheet) return this.more.rows;
-      const asked = { at, sheet, rows: [] };
-      this.more = asked;
-      const isStill = () => this.more === asked && this.sheet === sheet;
+    /** Returns the details of the column under the pointer, and requests them if it is a new column. */
+    detailRows(plot, x) {
+      const spec = this.spec;
+      if (!spec?.loadDetails || !spec.heat) return [];
+      const column = Math.floor((x - spec.heat.answer.from) / spec.heat.answer.width_ns);
+      if (this.details?.column === column && this.details.spec === spec) return this.details.rows;
+      const pending = { column, spec, rows: [] };
+      this.details = pending;
+      const isCurrent = () => this.details === pending && this.spec === spec;
       window.setTimeout(() => {
-        if (!isStill() || !this.over) return;
-        void sheet.more?.(at).then((rows) => {
-          if (!isStill()) return;
-          asked.rows = rows;
-          this.tell(plot);
-        }, () => void 0);
-      }, REST_MS);
+        if (!isCurrent() || !this.hovered) return;
+        void spec.loadDetails?.(column).then(
+          (rows) => {
+            if (!isCurrent()) return;
+            pending.rows = rows;
+            this.updateTooltip(plot);
+          },
+          () => void 0
+        );
+      }, HOVER_MS);
       return [];
     }
-    /** Exact numbers beside the pointer. */
-    tell(plot) {
+    /** Shows the exact values next to the pointer. */
+    updateTooltip(plot) {
       const { left, top } = plot.cursor;
-      if (!this.over || left === void 0 || top === void 0 || left < 0 || !this.sheet) {
-        this.tip.hidden = true;
+      if (!this.hovered || left === void 0 || top === void 0 || left < 0 || !this.spec) {
+        this.tooltip.hidden = true;
         return;
       }
-      const at = this.under(left, top);
-      if (!at) return;
-      const { head: head2, rows } = this.sheet.tips(at.cell, at.x, at.y);
-      rows.push(...this.further(plot, at.x));
-      const near = this.sheet.marks.filter((mark) => Math.abs(plot.valToPos(mark.x, "x") - left) < 6);
-      const lines = [...near.map((mark) => ({ name: "Mark", value: mark.text })), ...rows].map((row) => {
+      const position = this.locate(left, top);
+      if (!position) return;
+      const { head, rows } = this.spec.tooltip(position.cell, position.x, position.y);
+      rows.push(...this.detailRows(plot, position.x));
+      const nearMarks = this.spec.marks.filter((mark) => Math.abs(plot.valToPos(mark.x, "x") - left) < 6);
+      const lines = [...nearMarks.map((mark) => ({ name: "Mark", value: mark.text })), ...rows].map((row) => {
         const swatch = h("i");
         if (row.color) swatch.style.background = row.color;
         return h("div", {}, swatch, h("span", {}, row.name), h("b", {}, row.value));
       });
-      this.tip.replaceChildren(h("strong", {}, head2), ...lines);
-      this.tip.hidden = false;
+      this.tooltip.replaceChildren(h("strong", {}, head), ...lines);
+      this.tooltip.hidden = false;
       const [x, y] = [plot.over.offsetLeft + left, plot.over.offsetTop + top];
-      const beside = x + 16 + this.tip.offsetWidth > this.root.clientWidth ? x - 16 - this.tip.offsetWidth : x + 16;
-      this.tip.style.left = `${Math.max(0, beside)}px`;
-      this.tip.style.top = `${Math.max(0, Math.min(y - 10, this.height - this.tip.offsetHeight))}px`;
+      const tooltipLeft = x + 16 + this.tooltip.offsetWidth > this.root.clientWidth ? x - 16 - this.tooltip.offsetWidth : x + 16;
+      this.tooltip.style.left = `${Math.max(0, tooltipLeft)}px`;
+      this.tooltip.style.top = `${Math.max(0, Math.min(y - 10, this.height - this.tooltip.offsetHeight))}px`;
     }
   }
-  function heatReach(plot, heat, canvas) {
+  function heatMapExtent(plot, heat, canvas) {
     const { answer } = heat;
     const left = plot.valToPos(answer.from, "x", canvas);
     return [left, plot.valToPos(answer.from + answer.cells * answer.width_ns, "x", canvas) - left];
   }
-  function fitted(plot, heat) {
+  function fitHeatMap(plot, heat) {
     const { answer, image } = heat;
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [image.width, Math.max(1, Math.round(plot.bbox.height))];
@@ -5375,18 +5462,18 @@
     if (!context) return canvas;
     context.imageSmoothingEnabled = false;
     const log = plot.scales["y"]?.distr === 3;
-    const place = (value) => log && value <= 0 ? canvas.height : Math.round(plot.valToPos(value, "y") * canvas.height / (plot.bbox.height / uPlot.pxRatio));
+    const yOf = (value) => log && value <= 0 ? canvas.height : Math.round(plot.valToPos(value, "y") * canvas.height / (plot.bbox.height / uPlot.pxRatio));
     for (let row = 0; row < answer.rows; row += 1) {
-      const [low, high] = [place(answer.row_edges[row] ?? 0), place(answer.row_edges[row + 1] ?? 0)];
+      const [low, high] = [yOf(answer.row_edges[row] ?? 0), yOf(answer.row_edges[row + 1] ?? 0)];
       context.drawImage(image, 0, answer.rows - 1 - row, image.width, 1, 0, high, image.width, Math.max(1, low - high));
     }
     return canvas;
   }
-  function limits$1(sheet, axis, right) {
+  function axisLimits(spec, axis, right) {
     let [low, high] = [Number.POSITIVE_INFINITY, 0];
-    for (const line2 of sheet.lines) {
-      if ((line2.right ?? false) !== right) continue;
-      for (const value of line2.y) {
+    for (const line of spec.lines) {
+      if ((line.right ?? false) !== right) continue;
+      for (const value of line.y) {
         if (typeof value !== "number" || !Number.isFinite(value)) continue;
         if (value > high) high = value;
         if (value < low && (!axis.log || value > 0)) low = value;
@@ -5400,330 +5487,408 @@
     const top = axis.high ?? high * 1.06;
     return [bottom, top > bottom ? top : bottom + 1];
   }
-  function decades(low, high) {
+  function logTicks(low, high) {
     return ticks$1({ label: "", low, high, log: true }).map(([value]) => value);
   }
   const SVG = "http://www.w3.org/2000/svg";
-  function element(name, attributes, text2) {
-    const made2 = document.createElementNS(SVG, name);
-    for (const [key, value] of Object.entries(attributes)) made2.setAttribute(key, String(value));
-    if (text2 !== void 0) made2.textContent = text2;
-    return made2;
+  function element(name, attributes, text) {
+    const node = document.createElementNS(SVG, name);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, String(value));
+    if (text !== void 0) node.textContent = text;
+    return node;
   }
-  const NAME_LETTER = 6.5;
-  const HEAD = 44;
-  const ROW = 20;
-  function drawn(pane, title, note) {
-    const { plot, sheet } = pane;
-    if (!plot || !sheet) return void 0;
-    const [width, tall] = [plot.width, plot.height];
-    const key = keyRows(sheet, width);
-    const height = HEAD + tall + key.length * ROW + 8;
-    const svg = element("svg", { xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}`, "font-family": "system-ui, sans-serif", "font-size": 12 });
-    svg.append(element("rect", { width, height, fill: ink("paper") }));
-    svg.append(element("text", { x: 8, y: 18, "font-size": 15, "font-weight": "bold", fill: ink("ink") }, title));
-    svg.append(element("text", { x: 8, y: 35, fill: ink("quiet") }, note));
-    const area = element("g", { transform: `translate(0 ${HEAD})` });
-    area.append(...frame(plot, sheet), ...content(plot, sheet));
-    svg.append(area);
-    key.forEach((row, at) => row.forEach((part) => svg.append(...keyPart(part, HEAD + tall + at * ROW + 14))));
+  const MARK_CHAR_WIDTH = 6.5;
+  const HEADER_HEIGHT = 44;
+  const LEGEND_ROW_HEIGHT = 20;
+  function renderSvg(pane, title, note) {
+    const { plot, spec } = pane;
+    if (!plot || !spec) return void 0;
+    const [width, chartHeight] = [plot.width, plot.height];
+    const legend = legendRows(spec, width);
+    const height = HEADER_HEIGHT + chartHeight + legend.length * LEGEND_ROW_HEIGHT + 8;
+    const svg = element("svg", {
+      xmlns: SVG,
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      "font-family": "system-ui, sans-serif",
+      "font-size": 12
+    });
+    svg.append(element("rect", { width, height, fill: cssColor("paper") }));
+    svg.append(element("text", { x: 8, y: 18, "font-size": 15, "font-weight": "bold", fill: cssColor("ink") }, title));
+    svg.append(element("text", { x: 8, y: 35, fill: cssColor("quiet") }, note));
+    const chart = element("g", { transform: `translate(0 ${HEADER_HEIGHT})` });
+    chart.append(...renderAxes(plot, spec), ...renderContent(plot, spec));
+    svg.append(chart);
+    legend.forEach(
+      (row, index) => row.forEach(
+        (part) => svg.append(...renderLegendEntry(part, HEADER_HEIGHT + chartHeight + index * LEGEND_ROW_HEIGHT + 14))
+      )
+    );
     return svg;
   }
-  function keyRows(sheet, width) {
+  function legendRows(spec, width) {
     const rows = [[]];
     let x = 10;
-    for (const line2 of [...sheet.lines].reverse().filter((one) => !one.halo)) {
-      const wide = 30 + line2.name.length * 7;
-      if (x + wide > width && x > 10) {
+    for (const line of [...spec.lines].reverse().filter((one) => !one.isHalo)) {
+      const entryWidth = 30 + line.name.length * 7;
+      if (x + entryWidth > width && x > 10) {
         rows.push([]);
         x = 10;
       }
-      rows[rows.length - 1]?.push({ x, line: line2 });
-      x += wide;
+      rows[rows.length - 1]?.push({ x, line });
+      x += entryWidth;
     }
     return rows;
   }
-  function keyPart(part, y) {
-    const mark = element("rect", { x: part.x, y: y - 9, width: 12, height: 10, fill: part.line.color });
-    return [mark, element("text", { x: part.x + 17, y, fill: ink("ink") }, part.line.name)];
+  function renderLegendEntry(entry, y) {
+    const swatch = element("rect", { x: entry.x, y: y - 9, width: 12, height: 10, fill: entry.line.color });
+    return [swatch, element("text", { x: entry.x + 17, y, fill: cssColor("ink") }, entry.line.name)];
   }
-  function box(plot) {
+  function plotArea(plot) {
     const ratio = uPlot.pxRatio;
-    return { left: plot.bbox.left / ratio, top: plot.bbox.top / ratio, width: plot.bbox.width / ratio, height: plot.bbox.height / ratio };
+    return {
+      left: plot.bbox.left / ratio,
+      top: plot.bbox.top / ratio,
+      width: plot.bbox.width / ratio,
+      height: plot.bbox.height / ratio
+    };
   }
-  function frame(plot, sheet) {
-    const { left, top, width, height } = box(plot);
-    const out = [element("rect", { x: left, y: top, width, height, fill: "none", stroke: ink("grid") })];
-    const named2 = (scale) => {
-      const own = plot.axes.find((one) => one.scale === scale);
-      return (own?._splits ?? []).flatMap((value, at) => {
-        const name = own?._values?.[at];
+  function renderAxes(plot, spec) {
+    const { left, top, width, height } = plotArea(plot);
+    const elements = [
+      element("rect", { x: left, y: top, width, height, fill: "none", stroke: cssColor("grid") })
+    ];
+    const axisLabels = (scale) => {
+      const axis = plot.axes.find((line) => line.scale === scale);
+      return (axis?._splits ?? []).flatMap((value, index) => {
+        const name = axis?._values?.[index];
         return value === null || !name ? [] : [[value, name]];
       });
     };
-    for (const [value, name] of named2("x")) {
+    for (const [value, name] of axisLabels("x")) {
       const x = left + plot.valToPos(value, "x");
-      out.push(element("line", { x1: x, x2: x, y1: top, y2: top + height, stroke: ink("grid") }));
-      out.push(element("text", { x, y: top + height + 16, "text-anchor": "middle", fill: ink("axis") }, name));
+      elements.push(element("line", { x1: x, x2: x, y1: top, y2: top + height, stroke: cssColor("grid") }));
+      elements.push(element("text", { x, y: top + height + 16, "text-anchor": "middle", fill: cssColor("axis") }, name));
     }
-    const sides = [["y", sheet.left, left - 6, "end"], ["right", sheet.right, left + width + 6, "start"]];
+    const sides = [
+      ["y", spec.left, left - 6, "end"],
+      ["right", spec.right, left + width + 6, "start"]
+    ];
     for (const [scale, axis, x, anchor] of sides) {
       if (!axis) continue;
-      for (const [value, name] of named2(scale)) {
+      for (const [value, name] of axisLabels(scale)) {
         const y = top + plot.valToPos(value, scale);
-        if (scale === "y") out.push(element("line", { x1: left, x2: left + width, y1: y, y2: y, stroke: ink("grid") }));
-        out.push(element("text", { x, y: y + 4, "text-anchor": anchor, fill: ink("axis") }, name));
+        if (scale === "y")
+          elements.push(element("line", { x1: left, x2: left + width, y1: y, y2: y, stroke: cssColor("grid") }));
+        elements.push(element("text", { x, y: y + 4, "text-anchor": anchor, fill: cssColor("axis") }, name));
       }
     }
-    return out;
+    return elements;
   }
-  function content(plot, sheet) {
-    const { left, top, width, height } = box(plot);
+  function renderContent(plot, spec) {
+    const { left, top, width, height } = plotArea(plot);
     const inner = element("svg", { x: left, y: top, width, height, overflow: "hidden" });
-    if (sheet.shaded) {
-      const x = plot.valToPos(sheet.shaded.from, "x");
-      inner.append(element("rect", { x, y: 0, width: plot.valToPos(sheet.shaded.to, "x") - x, height, fill: "#0072b2", "fill-opacity": 0.1 }));
+    if (spec.shaded) {
+      const x = plot.valToPos(spec.shaded.from, "x");
+      inner.append(
+        element("rect", {
+          x,
+          y: 0,
+          width: plot.valToPos(spec.shaded.to, "x") - x,
+          height,
+          fill: "#0072b2",
+          "fill-opacity": 0.1
+        })
+      );
     }
-    if (sheet.heat) {
-      const [x, wide] = heatReach(plot, sheet.heat, false);
-      const href = fitted(plot, sheet.heat).toDataURL();
-      inner.append(element("image", { x, y: 0, width: wide, height, preserveAspectRatio: "none", "image-rendering": "pixelated", href }));
+    if (spec.heat) {
+      const [x, heatWidth] = heatMapExtent(plot, spec.heat, false);
+      const href = fitHeatMap(plot, spec.heat).toDataURL();
+      inner.append(
+        element("image", {
+          x,
+          y: 0,
+          width: heatWidth,
+          height,
+          preserveAspectRatio: "none",
+          "image-rendering": "pixelated",
+          href
+        })
+      );
     }
-    sheet.lines.forEach((line2) => inner.append(...path(plot, sheet, line2)));
-    for (const mark of sheet.marks) {
+    spec.lines.forEach((line) => inner.append(...renderLine(plot, spec, line)));
+    for (const mark of spec.marks) {
       const x = plot.valToPos(mark.x, "x");
-      inner.append(element("line", { x1: x, x2: x, y1: 0, y2: height, stroke: ink("bad"), "stroke-dasharray": "4 3" }));
+      inner.append(
+        element("line", { x1: x, x2: x, y1: 0, y2: height, stroke: cssColor("bad"), "stroke-dasharray": "4 3" })
+      );
     }
-    const marks = sheet.marks.map(({ x, text: text2 }) => ({ x: plot.valToPos(x, "x"), text: text2 }));
-    const names = placedNames(marks, width, (text2) => text2.length * NAME_LETTER);
-    const y = sheet.named ? top - 3 : top + 12;
-    return [inner, ...names.map((name) => element("text", { x: left + name.left, y, fill: ink("bad"), "font-size": 11 }, name.text))];
+    const marks = spec.marks.map(({ x, text }) => ({ x: plot.valToPos(x, "x"), text }));
+    const names = placeMarkNames(marks, width, (text) => text.length * MARK_CHAR_WIDTH);
+    const y = spec.showMarkNames ? top - 3 : top + 12;
+    return [
+      inner,
+      ...names.map(
+        (name) => element("text", { x: left + name.left, y, fill: cssColor("bad"), "font-size": 11 }, name.text)
+      )
+    ];
   }
-  function path(plot, sheet, line2) {
-    const scale = line2.right ? "right" : "y";
-    const [parts, dots] = [[], []];
+  function renderLine(plot, spec, line) {
+    const scale = line.right ? "right" : "y";
+    const [commands, dots] = [[], []];
     const floor2 = plot.bbox.height / uPlot.pxRatio;
-    const steps = line2.kind === "area" || line2.kind === "step";
-    let before;
-    line2.y.forEach((value, at) => {
+    const isStepped = line.kind === "area" || line.kind === "step";
+    let previousY;
+    line.y.forEach((value, index) => {
       if (value === void 0) return;
       if (value === null || !Number.isFinite(value)) {
-        if (before !== void 0 && line2.kind === "area") parts.push(`V${floor2}`);
-        before = void 0;
+        if (previousY !== void 0 && line.kind === "area") commands.push(`V${floor2}`);
+        previousY = void 0;
         return;
       }
-      const [x, y] = [plot.valToPos(sheet.x[at] ?? 0, "x").toFixed(1), plot.valToPos(value, scale)];
-      const text2 = y.toFixed(1);
-      if (before === void 0) parts.push(line2.kind === "area" ? `M${x},${floor2}V${text2}` : `M${x},${text2}`);
-      else parts.push(steps ? `H${x}V${text2}` : `L${x},${text2}`);
-      before = y;
-      if (line2.kind === "points") dots.push(element("circle", { cx: x, cy: text2, r: 2.5, fill: line2.color }));
+      const [x, y] = [plot.valToPos(spec.x[index] ?? 0, "x").toFixed(1), plot.valToPos(value, scale)];
+      const text = y.toFixed(1);
+      if (previousY === void 0) commands.push(line.kind === "area" ? `M${x},${floor2}V${text}` : `M${x},${text}`);
+      else commands.push(isStepped ? `H${x}V${text}` : `L${x},${text}`);
+      previousY = y;
+      if (line.kind === "points") dots.push(element("circle", { cx: x, cy: text, r: 2.5, fill: line.color }));
     });
-    if (parts.length === 0) return dots;
-    if (line2.kind === "area") return [element("path", { d: `${parts.join("")}V${floor2}Z`, fill: line2.color })];
-    const stroke = element("path", { d: parts.join(""), fill: "none", stroke: line2.color, "stroke-width": line2.width ?? 1.5 });
-    if (line2.dash) stroke.setAttribute("stroke-dasharray", line2.dash.join(" "));
+    if (commands.length === 0) return dots;
+    if (line.kind === "area") return [element("path", { d: `${commands.join("")}V${floor2}Z`, fill: line.color })];
+    const stroke = element("path", {
+      d: commands.join(""),
+      fill: "none",
+      stroke: line.color,
+      "stroke-width": line.width ?? 1.5
+    });
+    if (line.dash) stroke.setAttribute("stroke-dasharray", line.dash.join(" "));
     return [stroke, ...dots];
   }
-  function asText(svg) {
+  function serializeSvg(svg) {
     return `<?xml version="1.0" encoding="UTF-8"?>
 ${new XMLSerializer().serializeToString(svg)}
 `;
   }
-  async function asPng(svg) {
-    const address2 = URL.createObjectURL(new Blob([asText(svg)], { type: "image/svg+xml" }));
+  async function renderPng(svg) {
+    const url = URL.createObjectURL(new Blob([serializeSvg(svg)], { type: "image/svg+xml" }));
     try {
       const image = new Image();
       const loaded = new Promise((done, failed) => {
         image.onload = () => done();
         image.onerror = () => failed(new Error("the drawing could not be made an image"));
       });
-      image.src = address2;
+      image.src = url;
       await loaded;
       const canvas = document.createElement("canvas");
       [canvas.width, canvas.height] = [image.naturalWidth * 2, image.naturalHeight * 2];
       canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
-      return await new Promise((done, failed) => canvas.toBlob((blob) => blob ? done(blob) : failed(new Error("no image"))));
+      return await new Promise(
+        (done, failed) => canvas.toBlob((blob) => blob ? done(blob) : failed(new Error("no image")))
+      );
     } finally {
-      URL.revokeObjectURL(address2);
+      URL.revokeObjectURL(url);
     }
   }
-  function values(sheet, xName, perCell) {
-    const lines = [...sheet.lines].reverse().filter((line2) => !line2.halo);
-    if (sheet.heat) return heatValues(sheet.heat.answer, xName, sheet.left.name);
-    const cells = sheet.lines.some((line2) => line2.kind === "area" || line2.kind === "step") ? sheet.x.length - 1 : sheet.x.length;
-    const rows = Array.from({ length: cells }, (_2, at) => [sheet.x[at], ...lines.map((line2) => perCell(line2, at))]);
-    return csv([[xName, ...lines.map((line2) => line2.name)], ...rows]);
+  function chartCsv(spec, xName, valueAt) {
+    const lines = [...spec.lines].reverse().filter((line) => !line.isHalo);
+    if (spec.heat) return heatMapCsv(spec.heat.answer, xName, spec.left.name);
+    const cells = spec.lines.some((line) => line.kind === "area" || line.kind === "step") ? spec.x.length - 1 : spec.x.length;
+    const rows = Array.from({ length: cells }, (_2, index) => [
+      spec.x[index],
+      ...lines.map((line) => valueAt(line, index))
+    ]);
+    return csv([[xName, ...lines.map((line) => line.name)], ...rows]);
   }
-  function heatValues(answer, xName, yName) {
+  function heatMapCsv(answer, xName, yName) {
     const rows = [[xName, "width_ns", `${yName} from`, `${yName} to`, "I/Os"]];
     for (let cell2 = 0; cell2 < answer.cells; cell2 += 1) {
       for (let row = 0; row < answer.rows; row += 1) {
-        const count2 = answer.counts[cell2 * answer.rows + row] ?? 0;
-        if (count2 > 0) rows.push([answer.from + cell2 * answer.width_ns, answer.width_ns, answer.row_edges[row], answer.row_edges[row + 1], count2]);
+        const count = answer.counts[cell2 * answer.rows + row] ?? 0;
+        if (count > 0)
+          rows.push([
+            answer.from + cell2 * answer.width_ns,
+            answer.width_ns,
+            answer.row_edges[row],
+            answer.row_edges[row + 1],
+            count
+          ]);
       }
     }
     return csv(rows);
   }
-  let made = 0;
-  class Frame {
+  let panelCount = 0;
+  class Panel {
     constructor(title) {
       this.title = title;
-      this.state = h("p", { class: "state", role: "status" });
+      this.status = h("p", { class: "state", role: "status" });
       this.tools = h("div", { class: "tools" });
       this.note = h("p", { class: "quiet note" });
-      made += 1;
-      this.heading = h("h3", { id: `panel-${made}` }, title);
+      panelCount += 1;
+      this.heading = h("h3", { id: `panel-${panelCount}` }, title);
       this.root = h(
         "section",
-        { class: "panel", "aria-labelledby": `panel-${made}` },
+        { class: "panel", "aria-labelledby": `panel-${panelCount}` },
         h("header", {}, this.heading, this.tools),
         this.note,
-        this.state
+        this.status
       );
     }
-    /** Room for what belongs to this view alone, such as a switch. */
-    get head() {
+    /** Returns the toolbar, for controls of a single view. */
+    get toolbar() {
       return this.tools;
     }
-    name(title) {
+    setTitle(title) {
       this.title = title;
       this.heading.textContent = title;
     }
-    wait() {
+    setBusy() {
       this.root.setAttribute("aria-busy", "true");
       this.root.classList.remove("failed");
     }
-    words(text2, failed = false) {
+    setStatus(text, failed = false) {
       this.root.removeAttribute("aria-busy");
       this.root.classList.toggle("failed", failed);
-      this.state.textContent = text2;
-      this.state.hidden = text2 === "";
+      this.status.textContent = text;
+      this.status.hidden = text === "";
     }
-    tool(text2, title, act) {
-      this.tools.append(button(text2, act, { title, "aria-label": `${title}: ${this.title}` }));
+    addTool(text, title, onClick) {
+      this.tools.append(button(text, onClick, { title, "aria-label": `${title}: ${this.title}` }));
     }
   }
-  class DrawingPanel extends Frame {
-    constructor(title, file, group, height, hands, extra = []) {
+  class ChartPanel extends Panel {
+    constructor(title, file, group, height, handlers, extra = []) {
       super(title);
       this.file = file;
-      this.key = h("div", { class: "key" });
-      this.turn = 0;
-      this.pane = new Pane(group, height, hands);
-      this.root.append(this.pane.root, this.key);
-      extra.forEach((one) => this.tool(one.text, one.title, one.act));
-      this.tool("SVG", "Save as SVG", () => this.svg());
-      this.tool("PNG", "Save as PNG", () => void this.png());
-      this.tool("CSV", "Save values as CSV", () => this.csv());
+      this.legend = h("div", { class: "key" });
+      this.lastLoad = 0;
+      this.pane = new Pane(group, height, handlers);
+      this.root.append(this.pane.root, this.legend);
+      extra.forEach((tool) => this.addTool(tool.text, tool.title, tool.onClick));
+      this.addTool("SVG", "Save as SVG", () => this.svg());
+      this.addTool("PNG", "Save as PNG", () => void this.savePng());
+      this.addTool("CSV", "Save values as CSV", () => this.saveCsv());
     }
-    /** Draws what comes; a later call overtakes an earlier one. */
-    async load(coming, reach) {
-      this.turn += 1;
-      const turn = this.turn;
-      if (!this.drawing) this.words("Loading …");
-      this.wait();
+    /** Draws a chart once it is ready, unless a later call came first. */
+    async load(pending, xRange) {
+      this.lastLoad += 1;
+      const thisLoad = this.lastLoad;
+      if (!this.chart) this.setStatus("Loading …");
+      this.setBusy();
       try {
-        const found = await coming;
-        if (turn === this.turn) this.put(found, reach());
+        const result = await pending;
+        if (thisLoad === this.lastLoad) this.show(result, xRange());
       } catch (error) {
-        if (turn === this.turn) this.empty(said(error), true);
+        if (thisLoad === this.lastLoad) this.showMessage(errorMessage(error), true);
       }
     }
-    put(found, reach) {
-      if (typeof found === "string") return this.empty(found, false);
-      this.drawing = found;
-      this.words("");
-      this.note.textContent = found.note;
+    show(result, xRange) {
+      if (typeof result === "string") return this.showMessage(result, false);
+      this.chart = result;
+      this.setStatus("");
+      this.note.textContent = result.note;
       this.pane.root.hidden = false;
-      this.pane.root.setAttribute("aria-label", `${this.title}. ${found.spoken}`);
-      this.pane.show(found.sheet, reach);
-      this.key.replaceChildren(...found.keys.map(keyOf));
+      this.pane.root.setAttribute("aria-label", `${this.title}. ${result.ariaLabel}`);
+      this.pane.show(result.spec, xRange);
+      this.legend.replaceChildren(...result.legend.map(renderLegendItem));
     }
-    empty(text2, failed) {
-      this.drawing = void 0;
+    showMessage(text, failed) {
+      this.chart = void 0;
       this.pane.destroy();
       this.pane.root.hidden = true;
-      this.key.replaceChildren();
+      this.legend.replaceChildren();
       this.note.textContent = "";
-      this.words(text2, failed);
+      this.setStatus(text, failed);
     }
-    picture() {
-      const found = drawn(this.pane, this.title, this.drawing?.note ?? "");
-      if (!found) announce("There is nothing to save in this view.");
-      return found;
+    renderSvg() {
+      const saveSvg = renderSvg(this.pane, this.title, this.chart?.note ?? "");
+      if (!saveSvg) announce("There is nothing to save in this view.");
+      return saveSvg;
     }
     svg() {
-      const picture = this.picture();
-      if (picture) save(fileName(this.file(), this.title) + ".svg", new Blob([asText(picture)], { type: "image/svg+xml" }));
+      const picture = this.renderSvg();
+      if (picture)
+        download(
+          fileName(this.file(), this.title) + ".svg",
+          new Blob([serializeSvg(picture)], { type: "image/svg+xml" })
+        );
     }
-    async png() {
-      const picture = this.picture();
-      if (!picture) return;
+    async savePng() {
+      const svg = this.renderSvg();
+      if (!svg) return;
       try {
-        save(fileName(this.file(), this.title) + ".png", await asPng(picture));
+        download(fileName(this.file(), this.title) + ".png", await renderPng(svg));
       } catch (error) {
-        announce(said(error));
+        announce(errorMessage(error));
       }
     }
-    csv() {
-      if (!this.drawing) return announce("There is nothing to save in this view.");
-      const { sheet, xName, exact } = this.drawing;
-      const text2 = values(sheet, xName, exact ?? ((line2, at) => line2.y[at]));
-      save(fileName(this.file(), this.title) + ".csv", new Blob([text2], { type: "text/csv" }));
+    saveCsv() {
+      if (!this.chart) return announce("There is nothing to save in this view.");
+      const { spec, xName, csvValue: exact } = this.chart;
+      const text = chartCsv(spec, xName, exact ?? ((line, at) => line.y[at]));
+      download(fileName(this.file(), this.title) + ".csv", new Blob([text], { type: "text/csv" }));
     }
   }
-  function keyOf(key) {
-    const mark = h("i", { class: key.dash ? "line" : void 0 });
-    mark.style.background = key.color;
-    if (!key.pick) return h("span", {}, mark, key.name);
-    const pick = key.pick;
-    return h("button", { type: "button", title: "Click: only this. Shift-click: compare with this.", onclick: (event) => pick(event.shiftKey) }, mark, key.name);
+  function renderLegendItem(item) {
+    const swatch = h("i", { class: item.dash ? "line" : void 0 });
+    swatch.style.background = item.color;
+    if (!item.onClick) return h("span", {}, swatch, item.name);
+    const pick = item.onClick;
+    return h(
+      "button",
+      {
+        type: "button",
+        title: "Click: only this. Shift-click: compare with this.",
+        onclick: (event) => pick(event.shiftKey)
+      },
+      swatch,
+      item.name
+    );
   }
-  class TablePanel extends Frame {
+  class TablePanel extends Panel {
     constructor(title, file, extra = []) {
       super(title);
       this.file = file;
       this.body = h("div");
-      this.turn = 0;
+      this.lastLoad = 0;
       this.root.append(this.body);
-      extra.forEach((one) => this.tool(one.text, one.title, one.act));
-      this.tool("CSV", "Save values as CSV", () => {
-        if (this.text === void 0) return announce("There is nothing to save in this view.");
-        save(fileName(this.file(), this.title) + ".csv", new Blob([this.text], { type: "text/csv" }));
+      extra.forEach((tool) => this.addTool(tool.text, tool.title, tool.onClick));
+      this.addTool("CSV", "Save values as CSV", () => {
+        if (this.csvText === void 0) return announce("There is nothing to save in this view.");
+        download(fileName(this.file(), this.title) + ".csv", new Blob([this.csvText], { type: "text/csv" }));
       });
     }
-    async load(coming) {
-      this.turn += 1;
-      const turn = this.turn;
-      if (this.body.childElementCount === 0) this.words("Loading …");
-      this.wait();
+    async load(pending) {
+      this.lastLoad += 1;
+      const thisLoad = this.lastLoad;
+      if (this.body.childElementCount === 0) this.setStatus("Loading …");
+      this.setBusy();
       try {
-        const found = await coming;
-        if (turn !== this.turn) return;
-        this.put(found);
+        const result = await pending;
+        if (thisLoad !== this.lastLoad) return;
+        this.show(result);
       } catch (error) {
-        if (turn === this.turn) this.put(said(error), true);
+        if (thisLoad === this.lastLoad) this.show(errorMessage(error), true);
       }
     }
-    put(found, failed = false) {
-      if (typeof found === "string") {
+    show(result, failed = false) {
+      if (typeof result === "string") {
         this.body.replaceChildren();
-        this.text = void 0;
+        this.csvText = void 0;
         this.note.textContent = "";
-        return this.words(found, failed);
+        return this.setStatus(result, failed);
       }
-      this.words("");
-      this.text = found.csv;
-      this.note.textContent = found.note ?? "";
-      this.body.replaceChildren(found.content);
+      this.setStatus("");
+      this.csvText = result.csv;
+      this.note.textContent = result.note ?? "";
+      this.body.replaceChildren(result.content);
     }
   }
-  const GRIP = 8;
+  const GRIP_PX = 8;
   class Brush {
-    constructor(pane, hands) {
+    constructor(pane, handlers) {
       this.pane = pane;
-      this.hands = hands;
+      this.handlers = handlers;
       this.window = h("div", {
         class: "window",
         tabindex: 0,
@@ -5734,146 +5899,179 @@ ${new XMLSerializer().serializeToString(svg)}
         "aria-valuemax": 100,
         title: "Drag: choose a part. Arrows: move. Up and down: wider, narrower. Home: whole."
       });
-      this.window.addEventListener("keydown", (event) => this.key(event));
+      this.window.addEventListener("keydown", (event) => this.handleKey(event));
     }
-    /** Puts the window over a drawing that was made anew. */
+    /** Attaches the selection to a redrawn overview. */
     attach() {
       const over = this.pane.plot?.over;
       if (!over) return;
       over.append(this.window);
       over.classList.add("brush");
-      over.addEventListener("pointerdown", (event) => this.pressed(event, over));
-      over.addEventListener("pointermove", (event) => this.moved(event));
-      over.addEventListener("pointerup", (event) => this.released(event));
+      over.addEventListener("pointerdown", (event) => this.handlePointerDown(event, over));
+      over.addEventListener("pointermove", (event) => this.handlePointerMove(event));
+      over.addEventListener("pointerup", (event) => this.handlePointerUp(event));
       over.addEventListener("pointercancel", () => this.drag = void 0);
-      over.addEventListener("dblclick", () => this.hands.chosen(void 0));
-      this.place();
+      over.addEventListener("dblclick", () => this.handlers.onChange(void 0));
+      this.position();
     }
-    now() {
-      return this.hands.part() ?? { from: 0, to: this.hands.duration() };
+    current() {
+      return this.handlers.range() ?? { from: 0, to: this.handlers.duration() };
     }
-    place(at = this.now()) {
+    position(range = this.current()) {
       const plot = this.pane.plot;
       if (!plot) return;
-      const [left, right] = [plot.valToPos(at.from, "x"), plot.valToPos(at.to, "x")];
+      const [left, right] = [plot.valToPos(range.from, "x"), plot.valToPos(range.to, "x")];
       this.window.style.left = `${left}px`;
       this.window.style.width = `${Math.max(3, right - left)}px`;
-      this.window.setAttribute("aria-valuetext", this.hands.say(at.from, at.to));
-      this.window.setAttribute("aria-valuenow", String(Math.round(at.from / Math.max(1, this.hands.duration()) * 100)));
-      this.window.classList.toggle("whole", this.hands.part() === void 0 && !this.drag);
+      this.window.setAttribute("aria-valuetext", this.handlers.describe(range.from, range.to));
+      this.window.setAttribute(
+        "aria-valuenow",
+        String(Math.round(range.from / Math.max(1, this.handlers.duration()) * 100))
+      );
+      this.window.classList.toggle("whole", this.handlers.range() === void 0 && !this.drag);
     }
     valueAt(event) {
       const plot = this.pane.plot;
       if (!plot) return 0;
       const left = event.clientX - plot.over.getBoundingClientRect().left;
-      return Math.min(this.hands.duration(), Math.max(0, plot.posToVal(left, "x")));
+      return Math.min(this.handlers.duration(), Math.max(0, plot.posToVal(left, "x")));
     }
-    pressed(event, over) {
+    handlePointerDown(event, over) {
       if (event.button !== 0) return;
       const plot = this.pane.plot;
       if (!plot) return;
       over.setPointerCapture(event.pointerId);
-      const now = this.now();
+      const current = this.current();
       const x = event.clientX - over.getBoundingClientRect().left;
-      const [left, right] = [plot.valToPos(now.from, "x"), plot.valToPos(now.to, "x")];
-      const shown = this.hands.part() !== void 0;
-      const near = (edge) => shown && Math.abs(x - edge) <= GRIP;
-      const how = near(left) ? "from" : near(right) ? "to" : shown && x > left && x < right ? "move" : "new";
-      this.drag = { how, at: this.valueAt(event), ...now };
+      const [left, right] = [plot.valToPos(current.from, "x"), plot.valToPos(current.to, "x")];
+      const hasRange = this.handlers.range() !== void 0;
+      const isNear = (edge) => hasRange && Math.abs(x - edge) <= GRIP_PX;
+      const mode = isNear(left) ? "from" : isNear(right) ? "to" : hasRange && x > left && x < right ? "move" : "new";
+      this.drag = { mode, start: this.valueAt(event), ...current };
     }
-    dragged(event) {
+    draggedRange(event) {
       if (!this.drag) return void 0;
-      const { how, at, from, to } = this.drag;
+      const { mode, start, from, to } = this.drag;
       const x = this.valueAt(event);
-      if (how === "new") return { from: Math.min(at, x), to: Math.max(at, x) };
-      if (how === "from") return { from: Math.min(x, to), to: Math.max(x, to) };
-      if (how === "to") return { from: Math.min(from, x), to: Math.max(from, x) };
-      return shifted(from, to, x - at, this.hands.duration());
+      if (mode === "new") return { from: Math.min(start, x), to: Math.max(start, x) };
+      if (mode === "from") return { from: Math.min(x, to), to: Math.max(x, to) };
+      if (mode === "to") return { from: Math.min(from, x), to: Math.max(from, x) };
+      return shiftRange(from, to, x - start, this.handlers.duration());
     }
-    moved(event) {
-      const part = this.dragged(event);
-      if (part) this.place(part);
+    handlePointerMove(event) {
+      const range = this.draggedRange(event);
+      if (range) this.position(range);
     }
-    released(event) {
-      const part = this.dragged(event);
+    handlePointerUp(event) {
+      const range = this.draggedRange(event);
       this.drag = void 0;
-      if (!part) return;
-      const pixels = (part.to - part.from) / Math.max(1, this.hands.duration()) * (this.pane.plot?.over.clientWidth ?? 1);
-      if (pixels < 3) return this.place();
-      this.hands.chosen(inside(part.from, part.to, this.hands.duration()));
+      if (!range) return;
+      const pixels = (range.to - range.from) / Math.max(1, this.handlers.duration()) * (this.pane.plot?.over.clientWidth ?? 1);
+      if (pixels < 3) return this.position();
+      this.handlers.onChange(clampRange(range.from, range.to, this.handlers.duration()));
     }
-    key(event) {
-      const { from, to } = this.now();
-      const part = byKey(event.key, from, to, this.hands.duration());
-      if (!part) return;
+    handleKey(event) {
+      const { from, to } = this.current();
+      const range = rangeAfterKey(event.key, from, to, this.handlers.duration());
+      if (!range) return;
       event.preventDefault();
       event.stopPropagation();
-      this.hands.chosen(inside(part.from, part.to, this.hands.duration()));
+      this.handlers.onChange(clampRange(range.from, range.to, this.handlers.duration()));
     }
   }
-  function shifted(from, to, by, duration) {
-    const moved = Math.min(duration - to, Math.max(-from, by));
-    return { from: from + moved, to: to + moved };
+  function shiftRange(from, to, by, duration) {
+    const shift = Math.min(duration - to, Math.max(-from, by));
+    return { from: from + shift, to: to + shift };
   }
-  function byKey(key, from, to, duration) {
-    const wide = to - from;
+  function rangeAfterKey(key, from, to, duration) {
+    const width = to - from;
     const middle = (from + to) / 2;
-    const around = (width) => {
-      const half = Math.min(duration, Math.max(1e3, width)) / 2;
-      return shifted(middle - half, middle + half, Math.max(0, half - middle), duration);
+    const resized = (width2) => {
+      const half = Math.min(duration, Math.max(1e3, width2)) / 2;
+      return shiftRange(middle - half, middle + half, Math.max(0, half - middle), duration);
     };
-    if (key === "ArrowLeft") return shifted(from, to, -wide / 4, duration);
-    if (key === "ArrowRight") return shifted(from, to, wide / 4, duration);
-    if (key === "ArrowDown" || key === "+") return around(wide / 2);
-    if (key === "ArrowUp" || key === "-") return around(wide * 2);
+    if (key === "ArrowLeft") return shiftRange(from, to, -width / 4, duration);
+    if (key === "ArrowRight") return shiftRange(from, to, width / 4, duration);
+    if (key === "ArrowDown" || key === "+") return resized(width / 2);
+    if (key === "ArrowUp" || key === "-") return resized(width * 2);
     if (key === "Home") return { from: 0, to: duration };
     return void 0;
   }
-  const SHOWN = 200;
-  function order(a, b, up) {
+  const MAX_ROWS = 200;
+  function compareCells(a, b, ascending) {
     const missing = (value) => value === null || value === void 0 || value === "";
     if (missing(a) || missing(b)) return Number(missing(a)) - Number(missing(b));
-    const by = typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), void 0, { numeric: true });
-    return up ? by : -by;
+    const difference = typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), void 0, { numeric: true });
+    return ascending ? difference : -difference;
   }
-  function sorted(rows, column, up) {
-    return [...rows].sort((a, b) => order(column.value(a), column.value(b), up));
+  function sortRows(rows, column, ascending) {
+    return [...rows].sort((a, b) => compareCells(column.value(a), column.value(b), ascending));
   }
   function tableCsv(columns, rows) {
-    return csv([columns.map((column) => column.head), ...rows.map((row) => columns.map((column) => column.value(row)))]);
+    return csv([
+      columns.map((column) => column.header),
+      ...rows.map((row) => columns.map((column) => column.value(row)))
+    ]);
   }
-  function table(caption, columns, rows, choice2) {
+  function renderTable(caption, columns, rows, selection) {
     const body = h("tbody");
-    const numeric = columns.map((column, at) => at > 0 && rows.every((row) => typeof column.value(row) !== "string"));
-    const heads = columns.map((column) => h("th", { scope: "col" }, column.head));
-    const fill = (list) => body.replaceChildren(...list.slice(0, SHOWN).map((row) => line(columns, row, numeric, choice2)));
-    heads.forEach((head2, at) => {
-      const column = columns[at];
+    const numeric = columns.map(
+      (column, columnIndex) => columnIndex > 0 && rows.every((row) => typeof column.value(row) !== "string")
+    );
+    const headers = columns.map((column) => h("th", { scope: "col" }, column.header));
+    const showRows = (list) => body.replaceChildren(...list.slice(0, MAX_ROWS).map((row) => renderRow(columns, row, numeric, selection)));
+    headers.forEach((head, index) => {
+      const column = columns[index];
       if (!column) return;
-      head2.replaceChildren(button(column.head, () => {
-        const next = head2.getAttribute("aria-sort") === "descending" ? "ascending" : "descending";
-        heads.forEach((other) => other.removeAttribute("aria-sort"));
-        head2.setAttribute("aria-sort", next);
-        fill(sorted(rows, column, next === "ascending"));
-      }, { title: "Sort" }));
-      if (numeric[at]) head2.className = "number";
+      head.replaceChildren(
+        button(
+          column.header,
+          () => {
+            const next = head.getAttribute("aria-sort") === "descending" ? "ascending" : "descending";
+            headers.forEach((other) => other.removeAttribute("aria-sort"));
+            head.setAttribute("aria-sort", next);
+            showRows(sortRows(rows, column, next === "ascending"));
+          },
+          { title: "Sort" }
+        )
+      );
+      if (numeric[index]) head.className = "number";
     });
-    fill(rows);
-    const made2 = h("table", { class: "values" }, h("caption", {}, caption), h("thead", {}, h("tr", {}, ...heads)), body);
-    const more = rows.length > SHOWN ? h("p", { class: "quiet" }, `The first ${SHOWN} of ${rows.length} rows. The CSV file has all.`) : void 0;
-    return h("div", {}, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, made2), more);
+    showRows(rows);
+    const element2 = h(
+      "table",
+      { class: "values" },
+      h("caption", {}, caption),
+      h("thead", {}, h("tr", {}, ...headers)),
+      body
+    );
+    const truncationNote = rows.length > MAX_ROWS ? h("p", { class: "quiet" }, `The first ${MAX_ROWS} of ${rows.length} rows. The CSV file has all.`) : void 0;
+    return h(
+      "div",
+      {},
+      h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, element2),
+      truncationNote
+    );
   }
-  function line(columns, row, numeric, choice2) {
-    const cells = columns.map((column, at) => {
+  function renderRow(columns, row, numeric, selection) {
+    const cells = columns.map((column, index) => {
       const value = column.value(row);
-      const text2 = column.text ? column.text(row) : value === null || value === void 0 || value === "" ? NONE : String(value);
-      if (at > 0 || !choice2 || choice2.can?.(row) === false) return h(at === 0 ? "th" : "td", { class: numeric[at] ? "number" : void 0, scope: at === 0 ? "row" : void 0 }, text2);
-      const pick = button(text2, (event) => choice2.pick(row, event.shiftKey), { title: choice2.title, "aria-pressed": String(choice2.chosen(row)) });
-      return h("th", { scope: "row" }, pick);
+      const text = column.text ? column.text(row) : value === null || value === void 0 || value === "" ? NONE : String(value);
+      if (index > 0 || !selection || selection.isSelectable?.(row) === false)
+        return h(
+          index === 0 ? "th" : "td",
+          { class: numeric[index] ? "number" : void 0, scope: index === 0 ? "row" : void 0 },
+          text
+        );
+      const selectButton = button(text, (event) => selection.onSelect(row, event.shiftKey), {
+        title: selection.title,
+        "aria-pressed": String(selection.isSelected(row))
+      });
+      return h("th", { scope: "row" }, selectButton);
     });
-    return h("tr", { class: choice2?.chosen(row) ? "chosen" : void 0 }, ...cells);
+    return h("tr", { class: selection?.isSelected(row) ? "chosen" : void 0 }, ...cells);
   }
-  const NAMES = [
+  const TABLES = [
     ["streams", "I/O streams"],
     ["processes", "Processes"],
     ["hot", "Hot addresses"],
@@ -5885,587 +6083,747 @@ ${new XMLSerializer().serializeToString(svg)}
     ["thread", "Threads"],
     ["marks", "Marks and caveats"]
   ];
-  const GROUPS = ["file", "cgroup", "thread"];
-  const PAGE = 200;
+  const GROUP_TABLES = ["file", "cgroup", "thread"];
+  const PAGE_SIZE = 200;
   const HINT = "Click: only this. Shift-click: compare with this.";
   class Tables {
-    constructor(app, sides, hands) {
+    constructor(app, shownCaptures, handlers) {
       this.app = app;
-      this.sides = sides;
-      this.hands = hands;
+      this.shownCaptures = shownCaptures;
+      this.handlers = handlers;
       this.root = h("section", { class: "tables", "aria-label": "Tables" });
       this.tabs = h("div", { class: "tabs" });
-      this.places = h("div", { class: "pair" });
+      this.panelRow = h("div", { class: "pair" });
       this.panels = [];
-      this.grouping = h("span");
+      this.groupSwitch = h("span");
       this.offset = 0;
-      this.asked = "";
-      this.root.append(this.tabs, this.places);
+      this.lastQuestion = "";
+      this.root.append(this.tabs, this.panelRow);
     }
     load() {
-      const recorded = this.sides().flatMap(({ item }) => item.groups ?? []);
-      const names = NAMES.filter(([id2]) => !GROUPS.includes(id2) || recorded.includes(id2));
-      const now = names.find(([id2]) => id2 === this.app.state.table) ?? names[0] ?? ["streams", "I/O streams"];
-      const [id, title] = now;
-      this.tabs.replaceChildren(choice("Table", names.map(([one, text2]) => [one, text2]), id, (value) => this.app.go({ table: value })));
-      this.grouping.replaceChildren(choice("Rows of the table", [["pid", "Each process"], ["name", "By name"]], this.app.state.group, (group) => this.app.go({ group })));
-      const sides = this.sides();
-      const keys = sides.map(({ item, letter }) => `${id}/${item.n}/${letter}`);
+      const recorded = this.shownCaptures().flatMap(({ item }) => item.groups ?? []);
+      const names = TABLES.filter(([id2]) => !GROUP_TABLES.includes(id2) || recorded.includes(id2));
+      const current = names.find(([id2]) => id2 === this.app.state.table) ?? names[0] ?? ["streams", "I/O streams"];
+      const [id, title] = current;
+      this.tabs.replaceChildren(
+        buttonGroup(
+          "Table",
+          names.map(([id2, text]) => [id2, text]),
+          id,
+          (value) => this.app.navigate({ table: value })
+        )
+      );
+      this.groupSwitch.replaceChildren(
+        buttonGroup(
+          "Rows of the table",
+          [
+            ["pid", "Each process"],
+            ["name", "By name"]
+          ],
+          this.app.state.group,
+          (group) => this.app.navigate({ group })
+        )
+      );
+      const shownCaptures = this.shownCaptures();
+      const keys = shownCaptures.map(({ item, letter }) => `${id}/${item.n}/${letter}`);
       if (keys.join() !== this.panels.map(({ key }) => key).join()) {
-        this.panels = sides.map((shown, at) => ({ key: keys[at] ?? "", panel: this.make(id, title, shown, at) }));
-        this.places.replaceChildren(...this.panels.map(({ panel }) => panel.root));
+        this.panels = shownCaptures.map((shown, index) => ({
+          key: keys[index] ?? "",
+          panel: this.makePanel(id, title, shown, index)
+        }));
+        this.panelRow.replaceChildren(...this.panels.map(({ panel }) => panel.root));
       }
-      const question = JSON.stringify([sides.map(({ side, part }) => [side, part]), id]);
-      if (question !== this.asked) this.offset = 0;
-      this.asked = question;
-      sides.forEach((shown, at) => void this.panels[at]?.panel.load(this.listed(id, shown)));
+      const question = JSON.stringify([shownCaptures.map(({ view, range }) => [view, range]), id]);
+      if (question !== this.lastQuestion) this.offset = 0;
+      this.lastQuestion = question;
+      shownCaptures.forEach((shown, index) => void this.panels[index]?.panel.load(this.tableContent(id, shown)));
     }
-    make(id, title, shown, at) {
-      const tools = id === "marks" || id === "ios" || id === "hot" ? [] : [{ text: "Command", title: "Copy as command", act: () => {
-        const side = this.sides()[at]?.side;
-        if (side) this.hands.command(side, id);
-      } }];
-      const panel = new TablePanel(shown.letter ? `${shown.letter}: ${title}, ${shortName(shown.item)}` : title, () => shortName(shown.item), tools);
+    makePanel(id, title, shown, index) {
+      const tools = id === "marks" || id === "ios" || id === "hot" ? [] : [
+        {
+          text: "Command",
+          title: "Copy as command",
+          onClick: () => {
+            const view = this.shownCaptures()[index]?.view;
+            if (view) this.handlers.showCommand(view, id);
+          }
+        }
+      ];
+      const panel = new TablePanel(
+        shown.letter ? `${shown.letter}: ${title}, ${shortName(shown.item)}` : title,
+        () => shortName(shown.item),
+        tools
+      );
       panel.root.dataset["view"] = id;
-      if (id === "processes" && at === 0 && !exported()) panel.head.prepend(this.grouping);
+      if (id === "processes" && index === 0 && !isExported()) panel.toolbar.prepend(this.groupSwitch);
       return panel;
     }
-    async listed(id, shown) {
-      const params = common(shown.side, shown.part?.from, shown.part?.to);
+    async tableContent(id, shown) {
+      const params = captureParams(shown.view, shown.range?.from, shown.range?.to);
       const refused = shown.item.refused?.[id];
       if (refused !== void 0) return refused;
-      if (id === "marks") return this.marks(shown);
-      if (shown.outside) return "This capture has no time in this part. Press Esc to go back.";
-      if (id === "hot") return this.hot(await ask(url("hot", shown.device === void 0 ? params : { ...params, device: [shown.device] })), shown.device);
-      if (GROUPS.includes(id)) return this.groups(id, shown, rowsOf(await ask(url("groups", { ...params, by: id })), "groups"));
-      if (id === "ios") return this.ios(shown, params);
+      if (id === "marks") return this.markTable(shown);
+      if (shown.isOutside) return "This capture has no time in this part. Press Esc to go back.";
+      if (id === "hot")
+        return this.hotTable(
+          await getAnswer(
+            apiUrl("hot", shown.device === void 0 ? params : { ...params, device: [shown.device] })
+          ),
+          shown.device
+        );
+      if (GROUP_TABLES.includes(id))
+        return this.groupTable(
+          id,
+          shown,
+          rowsOf(await getAnswer(apiUrl("groups", { ...params, by: id })), "groups")
+        );
+      if (id === "ios") return this.ioTable(shown, params);
       const byName = id === "processes" && this.app.state.group === "name" ? { by_command: "true" } : {};
-      const answer = await ask(url(id, { ...params, ...byName }));
-      if (id === "processes") return this.processes(shown, rowsOf(answer, "processes"));
-      if (id === "cumulative") return cumulative(rowsOf(answer["workload"], "streams"));
-      if (id === "steps") return this.steps(shown, rowsOf(answer, "steps"));
-      return this.streams(shown, rowsOf(answer, "streams"));
+      const answer = await getAnswer(apiUrl(id, { ...params, ...byName }));
+      if (id === "processes") return this.processTable(shown, rowsOf(answer, "processes"));
+      if (id === "cumulative") return cumulativeTable(rowsOf(answer["workload"], "streams"));
+      if (id === "steps") return this.stepTable(shown, rowsOf(answer, "steps"));
+      return this.streamTable(shown, rowsOf(answer, "streams"));
     }
-    choice(shown, facet2, value) {
+    filterSelection(shown, facet2, value) {
       return {
-        pick: (row, shift) => this.hands.pick(facet2, value(row), shift, shown.side),
+        onSelect: (row, shift) => this.handlers.toggleFilter(facet2, value(row), shift, shown.view),
         title: HINT,
-        chosen: (row) => shown.side.filters[facet2].includes(value(row))
+        isSelected: (row) => shown.view.filters[facet2].includes(value(row))
       };
     }
-    streams(shown, rows) {
+    streamTable(shown, rows) {
       const columns = [
-        { head: "Stream", value: text("stream") },
-        counted("I/Os", "count"),
-        shared("I/Os %", "share_of_count"),
-        amounted("Amount", "amount"),
-        shared("Amount %", "share_of_bytes"),
-        { head: "QD", value: num("qd_mean"), text: (row) => number(num("qd_mean")(row)) },
-        timed$1("Mean", nested("response", "mean_ns")),
-        timed$1("99 %", nested("response", "p99_ns")),
-        timed$1("99.9 %", nested("response", "p99_9_ns")),
-        timed$1("Maximum", nested("response", "max_ns")),
-        summed(nested("response", "mean_ns"))
+        { header: "Stream", value: stringField("stream") },
+        countColumn("I/Os", "count"),
+        percentColumn("I/Os %", "share_of_count"),
+        bytesColumn("Amount", "amount"),
+        percentColumn("Amount %", "share_of_bytes"),
+        { header: "QD", value: numberField("qd_mean"), text: (row) => formatNumber(numberField("qd_mean")(row)) },
+        timeColumn("Mean", nestedNumber("response", "mean_ns")),
+        timeColumn("99 %", nestedNumber("response", "p99_ns")),
+        timeColumn("99.9 %", nestedNumber("response", "p99_9_ns")),
+        timeColumn("Maximum", nestedNumber("response", "max_ns")),
+        timeSumColumn(nestedNumber("response", "mean_ns"))
       ];
-      return rows.length === 0 ? nothing() : listed("I/O streams of what is shown, with response times", columns, rows, this.choice(shown, "stream", (row) => String(row["stream"])));
+      return rows.length === 0 ? emptyMessage() : tableWithCsv(
+        "I/O streams of what is shown, with response times",
+        columns,
+        rows,
+        this.filterSelection(shown, "stream", (row) => String(row["stream"]))
+      );
     }
-    processes(shown, rows) {
+    processTable(shown, rows) {
       const columns = [
-        { head: "Process", value: text("process") },
-        counted("I/Os", "count"),
-        shared("I/Os %", "share"),
-        amounted("Amount", "amount"),
-        counted("Reads", "reads"),
-        counted("Writes", "writes"),
-        counted("SEQ", "sequential"),
-        timed$1("Mean", num("response_mean_ns")),
-        timed$1("Maximum", num("response_max_ns")),
-        summed(num("response_mean_ns"))
+        { header: "Process", value: stringField("process") },
+        countColumn("I/Os", "count"),
+        percentColumn("I/Os %", "share"),
+        bytesColumn("Amount", "amount"),
+        countColumn("Reads", "reads"),
+        countColumn("Writes", "writes"),
+        countColumn("SEQ", "sequential"),
+        timeColumn("Mean", numberField("response_mean_ns")),
+        timeColumn("Maximum", numberField("response_max_ns")),
+        timeSumColumn(numberField("response_mean_ns"))
       ];
-      const choose = {
-        pick: (row, shift) => this.hands.pick(...processOf(row), shift, shown.side),
+      const selection = {
+        onSelect: (row, shift) => this.handlers.toggleFilter(...processFilter(row), shift, shown.view),
         title: HINT,
-        chosen: (row) => {
-          const [facet2, value] = processOf(row);
-          return shown.side.filters[facet2].includes(value);
+        isSelected: (row) => {
+          const [facet2, value] = processFilter(row);
+          return shown.view.filters[facet2].includes(value);
         }
       };
-      return rows.length === 0 ? nothing() : listed("Processes of what is shown, with response times", columns, rows, choose);
+      return rows.length === 0 ? emptyMessage() : tableWithCsv("Processes of what is shown, with response times", columns, rows, selection);
     }
-    /** I/Os by what they belong to. */
-    groups(by, shown, rows) {
-      const head2 = GROUP_HEADS[by] ?? by;
+    /** Returns the table of I/Os by file, cgroup or thread. */
+    groupTable(by, shown, rows) {
+      const head = GROUP_HEADS[by] ?? by;
       const columns = [
-        { head: head2, value: (row) => groupName(by, row) },
-        counted("I/Os", "count"),
-        shared("I/Os %", "share_of_count"),
-        amounted("Amount", "amount"),
-        timed$1("Mean", nested("response", "mean_ns")),
-        timed$1("99 %", nested("response", "p99_ns")),
-        timed$1("Maximum", nested("response", "max_ns")),
-        summed(nested("response", "mean_ns"))
+        { header: head, value: (row) => groupName(by, row) },
+        countColumn("I/Os", "count"),
+        percentColumn("I/Os %", "share_of_count"),
+        bytesColumn("Amount", "amount"),
+        timeColumn("Mean", nestedNumber("response", "mean_ns")),
+        timeColumn("99 %", nestedNumber("response", "p99_ns")),
+        timeColumn("Maximum", nestedNumber("response", "max_ns")),
+        timeSumColumn(nestedNumber("response", "mean_ns"))
       ];
       const value = (row) => groupFilter(by, row);
       const facet2 = by === "thread" ? "tid" : by;
-      const choose = {
-        pick: (row, shift) => this.hands.pick(facet2, value(row) ?? "", shift, shown.side),
+      const selection = {
+        onSelect: (row, shift) => this.handlers.toggleFilter(facet2, value(row) ?? "", shift, shown.view),
         title: HINT,
-        chosen: (row) => shown.side.filters[facet2].includes(value(row) ?? ""),
-        can: (row) => value(row) !== null
+        isSelected: (row) => shown.view.filters[facet2].includes(value(row) ?? ""),
+        isSelectable: (row) => value(row) !== null
       };
-      if (rows.length === 0) return nothing();
+      if (rows.length === 0) return emptyMessage();
       const note = by === "file" ? { note: "I/Os of the file-system layer." } : {};
-      return { ...listed(`${head2}s of what is shown, with response times`, columns, rows, choose), ...note };
+      return { ...tableWithCsv(`${head}s of what is shown, with response times`, columns, rows, selection), ...note };
     }
-    steps({ side, item, part }, rows) {
+    stepTable({ view, item, range }, rows) {
       const clock = clockOf(this.app, item);
       const columns = [
-        { head: "Begin", value: num("begin_ns"), text: (row) => moment(Number(row["begin_ns"]), clock, 1e9) },
-        counted("I/Os", "count"),
-        { head: "IOPS", value: num("iops"), text: (row) => number(num("iops")(row)) },
-        { head: "MB/s", value: (row) => per(num("bytes_per_second")(row), 1e6), text: (row) => number(per(num("bytes_per_second")(row), 1e6)) },
-        counted("Reads", "reads"),
-        counted("Writes", "writes"),
-        shared("SEQ %", "sequential_share"),
-        { head: "QD", value: num("qd_mean"), text: (row) => number(num("qd_mean")(row)) },
-        timed$1("Mean", num("response_mean_ns")),
-        timed$1("99 %", num("response_p99_ns")),
-        timed$1("Maximum", num("response_max_ns")),
-        shared("Busy", "utilisation"),
-        ...rows.some((row) => row["host_cpu_share"] !== null) ? [shared("Host CPU", "host_cpu_share"), shared("I/O wait", "host_io_wait_share")] : []
+        {
+          header: "Begin",
+          value: numberField("begin_ns"),
+          text: (row) => formatTime(Number(row["begin_ns"]), clock, 1e9)
+        },
+        countColumn("I/Os", "count"),
+        { header: "IOPS", value: numberField("iops"), text: (row) => formatNumber(numberField("iops")(row)) },
+        {
+          header: "MB/s",
+          value: (row) => divide(numberField("bytes_per_second")(row), 1e6),
+          text: (row) => formatNumber(divide(numberField("bytes_per_second")(row), 1e6))
+        },
+        countColumn("Reads", "reads"),
+        countColumn("Writes", "writes"),
+        percentColumn("SEQ %", "sequential_share"),
+        { header: "QD", value: numberField("qd_mean"), text: (row) => formatNumber(numberField("qd_mean")(row)) },
+        timeColumn("Mean", numberField("response_mean_ns")),
+        timeColumn("99 %", numberField("response_p99_ns")),
+        timeColumn("Maximum", numberField("response_max_ns")),
+        percentColumn("Busy", "utilisation"),
+        ...rows.some((row) => row["host_cpu_share"] !== null) ? [percentColumn("Host CPU", "host_cpu_share"), percentColumn("I/O wait", "host_io_wait_share")] : []
       ];
-      const choose = {
-        pick: (row) => {
-          const at = rows.indexOf(row);
-          const [from, next] = [Number(row["begin_ns"]), rows[at + 1]?.["begin_ns"]];
-          this.hands.show({ from, to: typeof next === "number" ? next : item.duration_ns ?? from + 1 }, side);
+      const selection = {
+        onSelect: (row) => {
+          const index = rows.indexOf(row);
+          const [from, next] = [Number(row["begin_ns"]), rows[index + 1]?.["begin_ns"]];
+          this.handlers.showRange({ from, to: typeof next === "number" ? next : item.duration_ns ?? from + 1 }, view);
         },
         title: "Show this step",
-        chosen: (row) => part !== void 0 && part.from === row["begin_ns"]
+        isSelected: (row) => range !== void 0 && range.from === row["begin_ns"]
       };
-      return rows.length === 0 ? nothing() : listed("Capture steps of what is shown", columns, rows, choose);
+      return rows.length === 0 ? emptyMessage() : tableWithCsv("Capture steps of what is shown", columns, rows, selection);
     }
-    hot(answer, device) {
+    hotTable(answer, device) {
       const rows = Array.isArray(answer) ? answer : answer.ranges ?? [];
       if (rows.length === 0) return "No I/O with an address in this part with these filters.";
       const devices = rows.some((row) => row.device);
       const columns = [
-        { head: "Addresses", value: (row) => `${row.low}-${row.high}`, text: (row) => `${amount(row.low)} – ${amount(row.high)}` },
-        ...devices ? [{ head: "Device", value: (row) => row.device ?? null }] : [],
-        { head: "First byte", value: (row) => row.low, text: (row) => count(row.low) },
-        { head: "I/Os", value: (row) => row.ios, text: (row) => count(row.ios) },
-        { head: "Share", value: (row) => row.share, text: (row) => percent(row.share) },
         {
-          head: "Processes",
-          value: (row) => row.processes.map((one) => `${one.name}: ${one.ios}`).join("; "),
-          text: (row) => row.processes.map((one) => `${one.name} (${count(one.ios)})`).join(", ") || NONE
+          header: "Addresses",
+          value: (row) => `${row.low}-${row.high}`,
+          text: (row) => `${formatBytes(row.low)} – ${formatBytes(row.high)}`
+        },
+        ...devices ? [{ header: "Device", value: (row) => row.device ?? null }] : [],
+        { header: "First byte", value: (row) => row.low, text: (row) => formatCount(row.low) },
+        { header: "I/Os", value: (row) => row.ios, text: (row) => formatCount(row.ios) },
+        { header: "Share", value: (row) => row.share, text: (row) => formatPercent(row.share) },
+        {
+          header: "Processes",
+          value: (row) => row.processes.map((item) => `${item.name}: ${item.ios}`).join("; "),
+          text: (row) => row.processes.map((item) => `${item.name} (${formatCount(item.ios)})`).join(", ") || NONE
         }
       ];
       return {
-        content: table("Address ranges with the most I/Os of what is shown, and who issued them", columns, rows),
+        content: renderTable("Address ranges with the most I/Os of what is shown, and who issued them", columns, rows),
         csv: tableCsv(columns, rows),
         note: (device === void 0 ? "" : `Addresses of ${device}. `) + "The ranges with the most I/Os come first. A process's number of I/Os in the range stands behind its name."
       };
     }
-    async ios(shown, params) {
-      if (exported()) return "An exported page has no single I/Os. Open the file with steadfast explore.";
-      const answer = await ask(url("ios", { ...params, limit: PAGE, offset: this.offset }));
-      if (answer.rows.length === 0) return nothing();
-      const columns = answer.columns.map((head2, at) => ({
-        head: plainHead(head2),
-        value: (row) => row[at],
-        text: (row) => this.single(shown.item, head2, row[at])
-      }));
+    async ioTable(shown, params) {
+      if (isExported()) return "An exported page has no single I/Os. Open the file with steadfast explore.";
+      const answer = await getAnswer(
+        apiUrl("ios", { ...params, limit: PAGE_SIZE, offset: this.offset })
+      );
+      if (answer.rows.length === 0) return emptyMessage();
+      const columns = answer.columns.map(
+        (head, index) => ({
+          header: readableHeader(head),
+          value: (row) => row[index],
+          text: (row) => this.formatIoValue(shown.item, head, row[index])
+        })
+      );
       const last = this.offset + answer.rows.length;
-      const go = (by) => {
+      const turnPage = (by) => {
         this.offset = Math.max(0, this.offset + by);
-        void this.panels[this.sides().findIndex((one) => one.letter === shown.letter)]?.panel.load(this.ios(shown, params));
+        void this.panels[this.shownCaptures().findIndex((item) => item.letter === shown.letter)]?.panel.load(
+          this.ioTable(shown, params)
+        );
       };
-      const more = answer.total === void 0 || answer.total === null ? answer.rows.length === PAGE : last < answer.total;
+      const hasMore = answer.total === void 0 || answer.total === null ? answer.rows.length === PAGE_SIZE : last < answer.total;
       const pages = h(
         "div",
         { class: "tools" },
-        button("Earlier", () => go(-PAGE), { disabled: this.offset === 0 }),
-        h("span", {}, `${count(this.offset + 1)} to ${count(last)}${answer.total ? ` of ${count(answer.total)}` : ""}`),
-        button("Later", () => go(PAGE), { disabled: !more })
+        button("Earlier", () => turnPage(-PAGE_SIZE), { disabled: this.offset === 0 }),
+        h(
+          "span",
+          {},
+          `${formatCount(this.offset + 1)} to ${formatCount(last)}${answer.total ? ` of ${formatCount(answer.total)}` : ""}`
+        ),
+        button("Later", () => turnPage(PAGE_SIZE), { disabled: !hasMore })
       );
       return {
-        content: h("div", {}, table("Single I/Os in order of issue", columns, answer.rows), pages),
+        content: h("div", {}, renderTable("Single I/Os in order of issue", columns, answer.rows), pages),
         csv: tableCsv(columns, answer.rows),
         note: "Single I/Os in order of issue. The CSV file has those listed here."
       };
     }
-    single(item, head2, value) {
+    formatIoValue(item, head, value) {
       if (value === null || value === void 0) return NONE;
       if (typeof value !== "number") return String(value);
-      if (head2 === "time_ns" || head2 === "issue_ns") return moment(value, clockOf(this.app, item), 1e3);
-      if (head2.endsWith("_ns")) return span(value);
-      return count(value);
+      if (head === "time_ns" || head === "issue_ns") return formatTime(value, clockOf(this.app, item), 1e3);
+      if (head.endsWith("_ns")) return formatNs(value);
+      return formatCount(value);
     }
-    marks({ side, item, part }) {
+    markTable({ view, item, range }) {
       const clock = clockOf(this.app, item);
       const marks = item.marks ?? [];
       const caveats = item.caveats ?? [];
       if (marks.length + caveats.length === 0) return "No marks and no caveats in this capture.";
       const columns = [
-        { head: "Mark", value: text("text") },
-        { head: "Time", value: num("t"), text: (row) => moment(Number(row["t"]), clock, 1e9) }
+        { header: "Mark", value: stringField("text") },
+        { header: "Time", value: numberField("t"), text: (row) => formatTime(Number(row["t"]), clock, 1e9) }
       ];
       const rows = marks.map((mark) => ({ ...mark }));
-      const choose = {
-        pick: (row) => {
+      const selection = {
+        onSelect: (row) => {
           const from = Number(row["t"]);
           const next = marks.map((mark) => mark.t).filter((t) => t > from).sort((a, b) => a - b)[0];
-          this.hands.show({ from, to: next ?? item.duration_ns ?? from + 1 }, side);
+          this.handlers.showRange({ from, to: next ?? item.duration_ns ?? from + 1 }, view);
         },
         title: "Show from this mark to the next",
-        chosen: (row) => part !== void 0 && part.from === row["t"]
+        isSelected: (row) => range !== void 0 && range.from === row["t"]
       };
       return {
-        content: h("div", {}, marks.length > 0 ? table("Marks", columns, rows, choose) : h("p", {}, "No marks."), caveatList(caveats)),
+        content: h(
+          "div",
+          {},
+          marks.length > 0 ? renderTable("Marks", columns, rows, selection) : h("p", {}, "No marks."),
+          caveatList(caveats)
+        ),
         csv: tableCsv(columns, rows)
       };
     }
   }
-  function caveatList(caveats, pick) {
+  function caveatList(caveats, onStep) {
     if (caveats.length === 0) return h("p", { class: "quiet" }, "No caveats.");
-    return h("ul", { class: "caveats" }, ...caveats.map((caveat) => {
-      const where = pick && caveat.step !== null && caveat.step !== void 0 ? button(`Step ${caveat.step}`, () => pick(caveat)) : void 0;
-      return h("li", {}, h("b", {}, caveat.text), " ", caveat.remedy ?? "", " ", where);
-    }));
+    return h(
+      "ul",
+      { class: "caveats" },
+      ...caveats.map((caveat) => {
+        const where = onStep && caveat.step !== null && caveat.step !== void 0 ? button(`Step ${caveat.step}`, () => onStep(caveat)) : void 0;
+        return h("li", {}, h("b", {}, caveat.text), " ", caveat.remedy ?? "", " ", where);
+      })
+    );
   }
-  function processOf(row) {
+  function processFilter(row) {
     const pid = row["pid"];
     return typeof pid === "number" && pid > 0 ? ["pid", String(pid)] : ["process", String(row["command"] ?? row["process"])];
   }
-  function inodeName(number2) {
-    const file = Math.floor(number2 / 2 ** 48);
-    const inode = `inode ${number2 % 2 ** 48}`;
+  function inodeName(number) {
+    const file = Math.floor(number / 2 ** 48);
+    const inode = `inode ${number % 2 ** 48}`;
     if (file === 0) return inode;
     return file === 65535 ? `one of several files of ${inode}` : `file ${file + 1} of ${inode}`;
   }
   function groupName(by, row) {
     if (by === "file") {
-      const inode = num("inode")(row);
-      const device = text("device")(row) ?? NONE;
-      return text("path")(row) ?? (inode === null ? "no file" : `${inodeName(inode)} on ${device}`);
+      const inode = numberField("inode")(row);
+      const device = stringField("device")(row) ?? NONE;
+      return stringField("path")(row) ?? (inode === null ? "no file" : `${inodeName(inode)} on ${device}`);
     }
-    if (by === "cgroup") return text("cgroup")(row) ?? "no cgroup";
-    const [tid, thread] = [num("tid")(row), text("thread")(row)];
+    if (by === "cgroup") return stringField("cgroup")(row) ?? "no cgroup";
+    const [tid, thread] = [numberField("tid")(row), stringField("thread")(row)];
     const own = thread === null ? String(tid ?? NONE) : `${thread} (${tid ?? NONE})`;
-    return `${text("process")(row) ?? NONE}, ${own}`;
+    return `${stringField("process")(row) ?? NONE}, ${own}`;
   }
   function groupFilter(by, row) {
-    if (by === "cgroup") return text("cgroup")(row);
-    if (by === "thread") return text("tid")(row);
-    const inode = num("inode")(row);
+    if (by === "cgroup") return stringField("cgroup")(row);
+    if (by === "thread") return stringField("tid")(row);
+    const inode = numberField("inode")(row);
     return row["path"] === null || row["path"] === void 0 ? inode !== null && Number.isSafeInteger(inode) ? String(inode) : null : String(row["path"]).split(" or ")[0] ?? null;
   }
   const GROUP_HEADS = { file: "File", cgroup: "Cgroup", thread: "Thread" };
-  function cumulative(rows) {
+  function cumulativeTable(rows) {
     const columns = [
-      { head: "Stream", value: text("stream") },
-      counted("I/Os", "count"),
-      amounted("Amount", "amount"),
-      shared("Share of all", "share"),
-      shared("Share when applied", "normalized"),
-      { head: "Alignment", value: num("alignment"), text: (row) => number(num("alignment")(row), "B") },
-      { head: "QD", value: num("qd_mean"), text: (row) => number(num("qd_mean")(row)) }
+      { header: "Stream", value: stringField("stream") },
+      countColumn("I/Os", "count"),
+      bytesColumn("Amount", "amount"),
+      percentColumn("Share of all", "share"),
+      percentColumn("Share when applied", "normalized"),
+      {
+        header: "Alignment",
+        value: numberField("alignment"),
+        text: (row) => formatNumber(numberField("alignment")(row), "B")
+      },
+      { header: "QD", value: numberField("qd_mean"), text: (row) => formatNumber(numberField("qd_mean")(row)) }
     ];
-    if (rows.length === 0) return nothing();
-    return { ...listed("Cumulative workload: the I/O streams at or above the threshold", columns, rows), note: "The streams that a derived workload applies, with their shares of all I/Os and of those applied." };
+    if (rows.length === 0) return emptyMessage();
+    return {
+      ...tableWithCsv("Cumulative workload: the I/O streams at or above the threshold", columns, rows),
+      note: "The streams that a derived workload applies, with their shares of all I/Os and of those applied."
+    };
   }
-  function listed(caption, columns, rows, choose) {
-    return { content: table(caption, columns, rows, choose), csv: tableCsv(columns, rows) };
+  function tableWithCsv(caption, columns, rows, selection) {
+    return { content: renderTable(caption, columns, rows, selection), csv: tableCsv(columns, rows) };
   }
-  function nothing() {
+  function emptyMessage() {
     return "No I/O in this part with these filters. Press Esc to go back.";
   }
   function rowsOf(answer, key) {
     const rows = answer?.[key];
     return Array.isArray(rows) ? rows : [];
   }
-  function text(key) {
+  function stringField(key) {
     return (row) => row[key] === null || row[key] === void 0 ? null : String(row[key]);
   }
-  function num(key) {
+  function numberField(key) {
     return (row) => typeof row[key] === "number" ? row[key] : null;
   }
-  function nested(outer, key) {
+  function nestedNumber(outer, key) {
     return (row) => {
       const value = row[outer]?.[key];
       return typeof value === "number" ? value : null;
     };
   }
-  function per(value, by) {
+  function divide(value, by) {
     return value === null ? null : value / by;
   }
-  function counted(head2, key) {
-    return { head: head2, value: num(key), text: (row) => count(num(key)(row)) };
+  function countColumn(head, key) {
+    return { header: head, value: numberField(key), text: (row) => formatCount(numberField(key)(row)) };
   }
-  function shared(head2, key) {
-    return { head: head2, value: num(key), text: (row) => percent(num(key)(row)) };
+  function percentColumn(head, key) {
+    return { header: head, value: numberField(key), text: (row) => formatPercent(numberField(key)(row)) };
   }
-  function amounted(head2, key) {
-    return { head: head2, value: num(key), text: (row) => amount(num(key)(row)) };
+  function bytesColumn(head, key) {
+    return { header: head, value: numberField(key), text: (row) => formatBytes(numberField(key)(row)) };
   }
-  function timed$1(head2, value) {
-    return { head: head2, value, text: (row) => span(value(row)) };
+  function timeColumn(head, value) {
+    return { header: head, value, text: (row) => formatNs(value(row)) };
   }
-  function summed(mean) {
+  function timeSumColumn(mean) {
     const value = (row) => {
-      const [one, ios] = [mean(row), num("count")(row)];
-      return one === null || ios === null ? null : one * ios;
+      const [item, ios] = [mean(row), numberField("count")(row)];
+      return item === null || ios === null ? null : item * ios;
     };
-    return { head: "Sum of times", value, text: (row) => span(value(row)) };
+    return { header: "Sum of times", value, text: (row) => formatNs(value(row)) };
   }
-  function plainHead(name) {
+  function readableHeader(name) {
     const words = name.replace(/_ns$/, "").replace(/_/g, " ");
     return words.charAt(0).toUpperCase() + words.slice(1);
   }
-  class Colors {
+  class ColorAssignment {
     constructor() {
-      this.kept = /* @__PURE__ */ new Map();
+      this.indexById = /* @__PURE__ */ new Map();
     }
-    /** The places in the palette of those that are drawn together, each another one. */
-    of(ids) {
-      const taken = /* @__PURE__ */ new Set();
-      const places = ids.map((id) => this.kept.get(id));
-      places.forEach((place) => place !== void 0 && taken.add(place));
+    /** Returns the palette index of each ID of one chart; all are different, up to the size of the palette. */
+    assign(ids) {
+      const previous = ids.map((id) => this.indexById.get(id));
+      const reserved = new Set(previous.filter((index) => index !== void 0));
       const used2 = /* @__PURE__ */ new Set();
-      return ids.map((id, at) => {
-        const kept2 = places[at];
-        let place = kept2 !== void 0 && !used2.has(kept2) ? kept2 : 0;
-        while (used2.has(place) || place !== kept2 && taken.has(place)) place += 1;
-        used2.add(place);
-        if (kept2 === void 0 && place < BANDS) this.kept.set(id, place);
-        return place % BANDS;
+      return ids.map((id, i) => {
+        const own = previous[i];
+        let index = own !== void 0 && !used2.has(own) ? own : 0;
+        while (used2.has(index) || index !== own && reserved.has(index)) index += 1;
+        used2.add(index);
+        if (own === void 0 && index < BANDS) this.indexById.set(id, index);
+        return index % BANDS;
       });
     }
   }
   const BAND_COLORS = [0, 1, 2, 3, 5, 6, 7, 9];
   const BANDS = BAND_COLORS.length;
-  function head(scene, from, width) {
+  function cellHeading(context, from, width) {
     const step = Math.min(width, 1e9);
-    const day = scene.clock ? `${date(from, scene.clock)} ` : "";
-    return `${day}${moment(from, scene.clock, step)} + ${span(width)}`;
+    const day = context.clock ? `${formatDate(from, context.clock)} ` : "";
+    return `${day}${formatTime(from, context.clock, step)} + ${formatNs(width)}`;
   }
-  function timed(scene, x) {
+  function timeAxis(context, x) {
     return {
       x,
-      marks: scene.marks.map((mark) => ({ x: mark.t, text: mark.text })),
-      ticks: (from, to, most) => timeTicks(from, to, scene.clock, most)
+      marks: context.marks.map((mark) => ({ x: mark.t, text: mark.text })),
+      ticks: (from, to, most) => timeTicks(from, to, context.clock, most)
     };
   }
   const X_NAME = "time_ns";
-  function unit(measure) {
+  function rateUnit(measure) {
     return measure === "iops" ? "IOPS" : "MB/s";
   }
-  function streamMap(answer, scene, colors, what, pick) {
-    const list = bands(answer, scene.measure, BANDS);
-    if (list.length === 0) return "No I/O in this part with these filters. Press Esc to go back.";
-    const tops = stacked(list);
-    const places = colors.of(list.filter((band) => !band.others).map((band) => band.id));
-    const paints = list.map((band, at) => band.others ? OTHERS : color(BAND_COLORS[places[at] ?? at] ?? at, dark()));
-    const areas = list.map((band, at) => ({ name: band.name, color: paints[at] ?? OTHERS, y: closed(known(answer, tops[at] ?? [])), kind: "area" })).reverse();
-    const over = closed(coarseMean(answer));
-    const halo = { name: "", color: ink("paper"), y: over, kind: "step", right: true, width: 3, halo: true };
-    const mean = { name: "mean response time", color: ink("ink"), y: over, kind: "step", right: true, width: 1.2 };
-    const total = totalRate(answer, scene.measure);
-    const timedIos = greatest(answer.rt_mean_ns) > 0;
-    const sheet = {
-      ...timed(scene, cellEdges(answer)),
-      lines: timedIos ? [...areas, halo, mean] : areas,
-      left: { name: unit(scene.measure), format: brief },
-      ...timedIos ? { right: { name: "mean response time", format: span } } : {},
-      tips: (at, _2, y) => ({
-        head: head(scene, answer.from + at * answer.width_ns, answer.width_ns),
-        rows: mapTips(answer, scene, list, paints, total, at, bandAt(tops, at, y))
+  function streamMapChart(answer, context, colorAssignment, grouping, onBand) {
+    const bands = stackBands(answer, context.measure, BANDS);
+    if (bands.length === 0) return "No I/O in this part with these filters. Press Esc to go back.";
+    const tops = bandTops(bands);
+    const colorIndexes = colorAssignment.assign(bands.filter((band) => !band.others).map((band) => band.id));
+    const colors = bands.map(
+      (band, index) => band.others ? OTHERS : seriesColor(BAND_COLORS[colorIndexes[index] ?? index] ?? index, isDark())
+    );
+    const areas = bands.map(
+      (band, index) => ({
+        name: band.name,
+        color: colors[index] ?? OTHERS,
+        y: repeatLast(observedValues(answer, tops[index] ?? [])),
+        kind: "area"
+      })
+    ).reverse();
+    const meanTimes = repeatLast(coarseMean(answer));
+    const halo = {
+      name: "",
+      color: cssColor("paper"),
+      y: meanTimes,
+      kind: "step",
+      right: true,
+      width: 3,
+      isHalo: true
+    };
+    const mean = {
+      name: "mean response time",
+      color: cssColor("ink"),
+      y: meanTimes,
+      kind: "step",
+      right: true,
+      width: 1.2
+    };
+    const total = totalRate(answer, context.measure);
+    const hasTimes = maxOf(answer.rt_mean_ns) > 0;
+    const spec = {
+      ...timeAxis(context, cellEdges(answer)),
+      lines: hasTimes ? [...areas, halo, mean] : areas,
+      left: { name: rateUnit(context.measure), format: formatAxisValue },
+      ...hasTimes ? { right: { name: "mean response time", format: formatNs } } : {},
+      tooltip: (index, _2, y) => ({
+        head: cellHeading(context, answer.from + index * answer.width_ns, answer.width_ns),
+        rows: mapTooltip(answer, context, bands, colors, total, index, bandAt(tops, index, y))
       })
     };
-    const keys = list.map((band, at) => band.others ? { name: band.name, color: paints[at] ?? OTHERS } : { name: band.name, color: paints[at] ?? OTHERS, pick: (shift) => pick(band, shift) });
-    if (timedIos) keys.push({ name: "mean response time (right)", color: ink("ink"), dash: true });
-    const peak = greatest(total);
+    const legend = bands.map(
+      (band, index) => band.others ? { name: band.name, color: colors[index] ?? OTHERS } : { name: band.name, color: colors[index] ?? OTHERS, onClick: (shift) => onBand(band, shift) }
+    );
+    if (hasTimes) legend.push({ name: "mean response time (right)", color: cssColor("ink"), dash: true });
+    const peak = maxOf(total);
     return {
-      sheet,
-      keys,
-      list,
+      spec,
+      legend,
+      bands,
       tops,
       xName: X_NAME,
-      note: `${unit(scene.measure)} by ${what}; cells of ${span(answer.width_ns)}. Highest ${number(peak)} ${unit(scene.measure)}.`,
-      spoken: `${unit(scene.measure)} over time, by ${what}. Highest ${number(peak)}. Largest: ${list[0]?.name ?? ""}.`,
-      exact: (line2, at) => line2.right ? answer.rt_mean_ns[at] : list.find((band) => band.name === line2.name)?.rate[at]
+      note: `${rateUnit(context.measure)} by ${grouping}; cells of ${formatNs(answer.width_ns)}. Highest ${formatNumber(peak)} ${rateUnit(context.measure)}.`,
+      ariaLabel: `${rateUnit(context.measure)} over time, by ${grouping}. Highest ${formatNumber(peak)}. Largest: ${bands[0]?.name ?? ""}.`,
+      csvValue: (line, index) => line.right ? answer.rt_mean_ns[index] : bands.find((band) => band.name === line.name)?.rate[index]
     };
   }
-  function mapTips(answer, scene, list, paints, total, at, under) {
+  function mapTooltip(answer, context, bands, colors, total, at, hovered) {
     const ios = answer.ios.reduce((sum, key) => sum + (key[at] ?? 0), 0);
     const bytes = answer.bytes.reduce((sum, key) => sum + (key[at] ?? 0), 0);
     const rows = [
-      { name: "All", value: `${number(typeof answer.observed_ns[at] === "number" ? total[at] : null)} ${unit(scene.measure)}` },
-      { name: "I/Os, amount", value: `${count(ios)}, ${amount(bytes)}` }
+      {
+        name: "All",
+        value: `${formatNumber(typeof answer.observed_ns[at] === "number" ? total[at] : null)} ${rateUnit(context.measure)}`
+      },
+      { name: "I/Os, amount", value: `${formatCount(ios)}, ${formatBytes(bytes)}` }
     ];
-    list.map((band, index) => ({ band, index })).reverse().forEach(({ band, index }) => {
+    bands.map((band, index) => ({ band, index })).reverse().forEach(({ band, index }) => {
       const value = band.rate[at] ?? 0;
-      if (value > 0) rows.push({ name: (index === under ? "▸ " : "") + band.name, value: number(value), color: paints[index] ?? OTHERS });
+      if (value > 0)
+        rows.push({
+          name: (index === hovered ? "▸ " : "") + band.name,
+          value: formatNumber(value),
+          color: colors[index] ?? OTHERS
+        });
     });
-    rows.push({ name: "Response time: mean", value: span(answer.rt_mean_ns[at]) });
-    rows.push({ name: "99 %, maximum", value: `${span(answer.rt_p99[at])}, ${span(answer.rt_max[at])}` });
+    rows.push({ name: "Response time: mean", value: formatNs(answer.rt_mean_ns[at]) });
+    rows.push({ name: "99 %, maximum", value: `${formatNs(answer.rt_p99[at])}, ${formatNs(answer.rt_max[at])}` });
     return rows;
   }
-  function responseTimes(heat, series, scene, common2) {
-    const most = mostOf(heat);
-    if (most === 0) return "No response times in this part. Some traces do not record completions.";
+  function responseTimeChart(heat, series, context, sharedMaxCount) {
+    const maxCount = maxCountOf(heat);
+    if (maxCount === 0) return "No response times in this part. Some traces do not record completions.";
     const [first, last] = used(heat);
     const low = heat.row_edges[first] || heat.row_edges[first + 1] || 1;
-    const line2 = (name, y, paint2, dash) => ({ name, color: paint2, y: closed(y), kind: "step", width: 1.3, dash });
+    const line = (name, y, paint, dash) => ({
+      name,
+      color: paint,
+      y: repeatLast(y),
+      kind: "step",
+      width: 1.3,
+      dash
+    });
     const lines = [
-      line2("50 %", series.rt_p50, ink("ink")),
-      line2("99 %", series.rt_p99, color(1, dark())),
-      line2("99.9 %", series.rt_p999, color(3, dark()), [5, 3])
+      line("50 %", series.rt_p50, cssColor("ink")),
+      line("99 %", series.rt_p99, seriesColor(1, isDark())),
+      line("99.9 %", series.rt_p999, seriesColor(3, isDark()), [5, 3])
     ];
-    const sheet = {
-      ...timed(scene, cellEdges(series)),
+    const spec = {
+      ...timeAxis(context, cellEdges(series)),
       lines,
-      left: { name: "response time ns", log: true, low, high: heat.row_edges[last + 1] ?? low * 10, format: span },
-      heat: { answer: heat, most, image: paint(heat, common2 ?? most, dark()) },
-      tips: (at, x, y) => ({ head: head(scene, series.from + at * series.width_ns, series.width_ns), rows: [
-        ...heatTip(heat, x, y, span),
-        { name: "50 %", value: span(series.rt_p50[at]), color: lines[0]?.color ?? "" },
-        { name: "99 %", value: span(series.rt_p99[at]), color: lines[1]?.color ?? "" },
-        { name: "99.9 %", value: span(series.rt_p999[at]), color: lines[2]?.color ?? "" },
-        { name: "maximum", value: span(series.rt_max[at]) }
-      ] })
+      left: { name: "response time ns", log: true, low, high: heat.row_edges[last + 1] ?? low * 10, format: formatNs },
+      heat: { answer: heat, maxCount, image: drawHeatMap(heat, sharedMaxCount ?? maxCount, isDark()) },
+      tooltip: (index, x, y) => ({
+        head: cellHeading(context, series.from + index * series.width_ns, series.width_ns),
+        rows: [
+          ...heatMapTooltip(heat, x, y, formatNs),
+          { name: "50 %", value: formatNs(series.rt_p50[index]), color: lines[0]?.color ?? "" },
+          { name: "99 %", value: formatNs(series.rt_p99[index]), color: lines[1]?.color ?? "" },
+          { name: "99.9 %", value: formatNs(series.rt_p999[index]), color: lines[2]?.color ?? "" },
+          { name: "maximum", value: formatNs(series.rt_max[index]) }
+        ]
+      })
     };
-    const worst = greatest(series.rt_max);
+    const longest = maxOf(series.rt_max);
     return {
-      sheet,
+      spec,
       xName: X_NAME,
-      keys: lines.map((one) => ({ name: one.name, color: one.color, dash: true })),
-      note: `I/Os of each cell and response time, few (faint) to ${count(most)} (strong). Percentiles have a line where at least ten I/Os lie beyond them.`,
-      spoken: `Heat map of response times over time. Longest ${span(worst)}.`
+      legend: lines.map((one) => ({ name: one.name, color: one.color, dash: true })),
+      note: `I/Os of each cell and response time, few (faint) to ${formatCount(maxCount)} (strong). Percentiles have a line where at least ten I/Os lie beyond them.`,
+      ariaLabel: `Heat map of response times over time. Longest ${formatNs(longest)}.`
     };
   }
-  function filled(heat) {
+  function rowExtent(heat) {
     let [first, last] = [heat.rows - 1, 0];
-    heat.counts.forEach((one, at) => {
-      if (one > 0) [first, last] = [Math.min(first, at % heat.rows), Math.max(last, at % heat.rows)];
+    heat.counts.forEach((value, index) => {
+      if (value > 0) [first, last] = [Math.min(first, index % heat.rows), Math.max(last, index % heat.rows)];
     });
     return [first, last];
   }
   function used(heat) {
-    const [first, last] = filled(heat);
+    const [first, last] = rowExtent(heat);
     return [Math.max(0, first - 1), Math.min(heat.rows - 1, last + 1)];
   }
-  function heatTip(heat, x, y, format, what = "I/Os") {
+  function heatMapTooltip(heat, x, y, format, what = "I/Os") {
     const cell2 = Math.floor((x - heat.from) / heat.width_ns);
     if (cell2 < 0 || cell2 >= heat.cells) return [];
-    const row = rowOf(heat.row_edges, y);
+    const row = intervalIndex(heat.row_edges, y);
     const range = `${format(heat.row_edges[row] ?? 0)} – ${format(heat.row_edges[row + 1] ?? 0)}`;
-    return [{ name: range, value: `${count(heat.counts[cell2 * heat.rows + row] ?? 0)} ${what}` }];
+    return [{ name: range, value: `${formatCount(heat.counts[cell2 * heat.rows + row] ?? 0)} ${what}` }];
   }
-  function depth(series, scene) {
-    if (greatest(series.qd_max) === 0 && greatest(series.busy) === 0) return "No queue depth in this part.";
-    const rest = idle(series.busy);
+  function queueDepthChart(series, context) {
+    if (maxOf(series.qd_max) === 0 && maxOf(series.busy) === 0) return "No queue depth in this part.";
+    const idle = idleShares(series.busy);
     const lines = [
-      { name: "idle time", color: dark() ? "#4a4d52" : "#d4d4d0", y: closed(rest.map((share) => typeof share === "number" ? share * 100 : null)), kind: "area", right: true },
-      { name: "maximum QD", color: color(1, dark()), y: closed(series.qd_max), kind: "step", width: 1 },
-      { name: "mean QD", color: color(0, dark()), y: closed(series.qd_mean), kind: "step", width: 1.6 }
+      {
+        name: "idle time",
+        color: isDark() ? "#4a4d52" : "#d4d4d0",
+        y: repeatLast(idle.map((share) => typeof share === "number" ? share * 100 : null)),
+        kind: "area",
+        right: true
+      },
+      { name: "maximum QD", color: seriesColor(1, isDark()), y: repeatLast(series.qd_max), kind: "step", width: 1 },
+      { name: "mean QD", color: seriesColor(0, isDark()), y: repeatLast(series.qd_mean), kind: "step", width: 1.6 }
     ];
-    const sheet = {
-      ...timed(scene, cellEdges(series)),
+    const spec = {
+      ...timeAxis(context, cellEdges(series)),
       lines,
-      left: { name: "QD", format: brief },
+      left: { name: "QD", format: formatAxisValue },
       right: { name: "idle %", low: 0, high: 100, format: (value) => `${value} %` },
-      tips: (at) => ({ head: head(scene, series.from + at * series.width_ns, series.width_ns), rows: [
-        { name: "Mean queue depth", value: number(series.qd_mean[at]), color: lines[2]?.color ?? "" },
-        { name: "Maximum", value: count(series.qd_max[at]), color: lines[1]?.color ?? "" },
-        { name: "Idle", value: percent(rest[at] ?? null), color: lines[0]?.color ?? "" }
-      ] })
+      tooltip: (index) => ({
+        head: cellHeading(context, series.from + index * series.width_ns, series.width_ns),
+        rows: [
+          { name: "Mean queue depth", value: formatNumber(series.qd_mean[index]), color: lines[2]?.color ?? "" },
+          { name: "Maximum", value: formatCount(series.qd_max[index]), color: lines[1]?.color ?? "" },
+          { name: "Idle", value: formatPercent(idle[index] ?? null), color: lines[0]?.color ?? "" }
+        ]
+      })
     };
-    const known2 = rest.filter((share) => typeof share === "number");
-    const mean = known2.length > 0 ? known2.reduce((sum, one) => sum + one, 0) / known2.length : null;
+    const known = idle.filter((share) => typeof share === "number");
+    const mean = known.length > 0 ? known.reduce((sum, one) => sum + one, 0) / known.length : null;
     return {
-      sheet,
+      spec,
       xName: X_NAME,
-      keys: [...lines].reverse().map((line2) => ({ name: line2.right ? "idle time (right)" : line2.name, color: line2.color, dash: !line2.right })),
-      note: `I/Os outstanding, and the share of time with none. Idle ${percent(mean)} of this part.`,
-      spoken: `Queue depth over time. Deepest ${count(greatest(series.qd_max))}. Idle ${percent(mean)} of the time.`
+      legend: [...lines].reverse().map((line) => ({ name: line.right ? "idle time (right)" : line.name, color: line.color, dash: !line.right })),
+      note: `I/Os outstanding, and the share of time with none. Idle ${formatPercent(mean)} of this part.`,
+      ariaLabel: `Queue depth over time. Deepest ${formatCount(maxOf(series.qd_max))}. Idle ${formatPercent(mean)} of the time.`
     };
   }
-  function hits(heat, scene, common2, readOut) {
-    const [first, last] = filled(heat);
-    const reach = `Hit between ${amount(heat.row_edges[first])} and ${amount(heat.row_edges[last + 1])} from the start of the device.`;
-    const drawing = heatOnly(
+  function hitMapChart(heat, context, sharedMaxCount, readOut) {
+    const [first, last] = rowExtent(heat);
+    const extent = `Hit between ${formatBytes(heat.row_edges[first])} and ${formatBytes(heat.row_edges[last + 1])} from the start of the device.`;
+    const chart = heatMapChart(
       heat,
-      scene,
-      common2,
-      amount,
+      context,
+      sharedMaxCount,
+      formatBytes,
       "address",
-      `${reach} Few hits (faint) to many (strong); an I/O hits each of 1,024 address ranges that it touches.`,
+      `${extent} Few hits (faint) to many (strong); an I/O hits each of 1,024 address ranges that it touches.`,
       "No I/O with an address in this part with these filters."
     );
-    if (typeof drawing !== "string") {
-      drawing.sheet.more = (at) => {
-        const from = heat.from + at * heat.width_ns;
-        return readOut(from, from + heat.width_ns).then(readOutTips);
+    if (typeof chart !== "string") {
+      chart.spec.loadDetails = (index) => {
+        const from = heat.from + index * heat.width_ns;
+        return readOut(from, from + heat.width_ns).then(readOutRows);
       };
     }
-    return drawing;
+    return chart;
   }
-  function readOutTips(answer) {
+  function readOutRows(answer) {
     const digits = answer.tolerance_percent < 0.1 ? 2 : 1;
-    return answer.streams.map(({ stream, bytes_there, percent: at }) => ({
+    return answer.streams.map(({ stream, bytes_there, percent: index }) => ({
       name: stream,
-      value: `${(bytes_there / 2 ** 30).toFixed(3)} GiB at ${at.toFixed(digits)} % ± ${answer.tolerance_percent.toFixed(digits)}`
+      value: `${(bytes_there / 2 ** 30).toFixed(3)} GiB at ${index.toFixed(digits)} % ± ${answer.tolerance_percent.toFixed(digits)}`
     }));
   }
-  function subsecond(heat, scene, common2) {
-    return heatOnly(
+  function subsecondChart(heat, context, sharedMaxCount) {
+    return heatMapChart(
       heat,
-      scene,
-      common2,
-      span,
+      context,
+      sharedMaxCount,
+      formatNs,
       "offset in second",
       "The part of its second at which each I/O came. Periodic work draws lines, bursts draw columns.",
       "No I/O in this part with these filters."
     );
   }
-  function heatOnly(heat, scene, common2, format, name, note, nothing2) {
-    const most = mostOf(heat);
-    if (most === 0) return nothing2;
+  function heatMapChart(heat, context, sharedMaxCount, format, name, note, emptyMessage2) {
+    const maxCount = maxCountOf(heat);
+    if (maxCount === 0) return emptyMessage2;
     const edges = heat.row_edges;
-    const sheet = {
-      ...timed(scene, cellEdges(heat)),
+    const spec = {
+      ...timeAxis(context, cellEdges(heat)),
       lines: [],
-      left: { name, low: edges[0] ?? 0, high: edges[heat.rows] ?? 1, format: narrow() ? (value) => format(value).replace(" ", "") : format },
-      heat: { answer: heat, most, image: paint(heat, common2 ?? most, dark()) },
-      tips: (at, x, y) => ({ head: head(scene, heat.from + at * heat.width_ns, heat.width_ns), rows: heatTip(heat, x, y, format, name === "address" ? "hits" : "I/Os") })
-    };
-    return { sheet, keys: [], xName: X_NAME, note: `${note} Most in one cell: ${count(most)}.`, spoken: `Heat map of ${name} over time.` };
-  }
-  const SHARED = 1024;
-  function whole(answers, scene, duration) {
-    const first = answers[0];
-    if (!first) return "No capture.";
-    const alone = answers.length === 1;
-    const axis = alone ? first.answer : { from: 0, width_ns: duration / SHARED, cells: SHARED };
-    const x = cellEdges(axis);
-    const lines = answers.map(({ name, answer }, at) => {
-      const rate = known(answer, totalRate(answer, scene.measure));
-      const y = alone ? rate : x.slice(0, -1).map((ns) => rate[Math.floor((ns + axis.width_ns / 2 - answer.from) / answer.width_ns)] ?? null);
-      return { name, color: color(at, dark()), y: closed(y), kind: at === 0 ? "area" : "step" };
-    });
-    const sheet = {
-      ...timed(scene, x),
-      lines,
-      named: true,
-      left: { name: unit(scene.measure), format: brief },
-      tips: (at) => ({
-        head: head(scene, axis.from + at * axis.width_ns, axis.width_ns),
-        rows: lines.map((line2) => ({ name: line2.name, value: `${number(line2.y[at])} ${unit(scene.measure)}`, color: line2.color }))
+      left: {
+        name,
+        low: edges[0] ?? 0,
+        high: edges[heat.rows] ?? 1,
+        format: isNarrow() ? (value) => format(value).replace(" ", "") : format
+      },
+      heat: { answer: heat, maxCount, image: drawHeatMap(heat, sharedMaxCount ?? maxCount, isDark()) },
+      tooltip: (index, x, y) => ({
+        head: cellHeading(context, heat.from + index * heat.width_ns, heat.width_ns),
+        rows: heatMapTooltip(heat, x, y, format, name === "address" ? "hits" : "I/Os")
       })
     };
-    return { sheet, keys: answers.length > 1 ? lines.map((line2) => ({ name: line2.name, color: line2.color })) : [], note: "", spoken: "Rate of the whole capture.", xName: X_NAME };
+    return {
+      spec,
+      legend: [],
+      xName: X_NAME,
+      note: `${note} Most in one cell: ${formatCount(maxCount)}.`,
+      ariaLabel: `Heat map of ${name} over time.`
+    };
+  }
+  const SHARED_CELLS = 1024;
+  function overviewChart(answers, context, duration) {
+    const first = answers[0];
+    if (!first) return "No capture.";
+    const isSingle = answers.length === 1;
+    const axis = isSingle ? first.answer : { from: 0, width_ns: duration / SHARED_CELLS, cells: SHARED_CELLS };
+    const x = cellEdges(axis);
+    const lines = answers.map(({ name, answer }, index) => {
+      const rate = observedValues(answer, totalRate(answer, context.measure));
+      const y = isSingle ? rate : x.slice(0, -1).map((ns) => rate[Math.floor((ns + axis.width_ns / 2 - answer.from) / answer.width_ns)] ?? null);
+      return { name, color: seriesColor(index, isDark()), y: repeatLast(y), kind: index === 0 ? "area" : "step" };
+    });
+    const spec = {
+      ...timeAxis(context, x),
+      lines,
+      showMarkNames: true,
+      left: { name: rateUnit(context.measure), format: formatAxisValue },
+      tooltip: (index) => ({
+        head: cellHeading(context, axis.from + index * axis.width_ns, axis.width_ns),
+        rows: lines.map((line) => ({
+          name: line.name,
+          value: `${formatNumber(line.y[index])} ${rateUnit(context.measure)}`,
+          color: line.color
+        }))
+      })
+    };
+    return {
+      spec,
+      legend: answers.length > 1 ? lines.map((line) => ({ name: line.name, color: line.color })) : [],
+      note: "",
+      ariaLabel: "Rate of the whole capture.",
+      xName: X_NAME
+    };
   }
   const TITLES = {
     map: "IO Stream Map",
@@ -6488,7 +6846,7 @@ ${new XMLSerializer().serializeToString(svg)}
     cgroup: "Cgroup",
     tid: "Thread"
   };
-  const OUTSIDE = "This capture has no time in this part. Press Esc to go back.";
+  const OUTSIDE_MESSAGE = "This capture has no time in this part. Press Esc to go back.";
   class CapturePage {
     constructor(app) {
       this.app = app;
@@ -6496,152 +6854,180 @@ ${new XMLSerializer().serializeToString(svg)}
       this.bar = h("div", { class: "bar" });
       this.facts = h("div", { class: "facts" });
       this.drawings = h("div", { class: "drawings" });
-      this.colors = new Colors();
-      this.rows = [];
+      this.colors = new ColorAssignment();
+      this.columns = [];
       this.layout = "";
-      this.overviewShown = "";
-      this.overview = new DrawingPanel("Overview", () => this.fileName(), "time", 96, {});
+      this.drawnOverview = "";
+      this.overview = new ChartPanel("Overview", () => this.fileName(), "time", 96, {});
       this.overview.root.classList.add("overview");
       this.brush = new Brush(this.overview.pane, {
-        part: () => this.part(),
+        range: () => this.range(),
         duration: () => this.duration(),
-        say: (from, to) => this.say(from, to),
-        chosen: (part) => this.zoom(part)
+        describe: (from, to) => this.describeRange(from, to),
+        onChange: (range) => this.zoom(range)
       });
-      this.tables = new Tables(app, () => this.rows.map((row) => ({ side: row.side, item: row.item, letter: row.letter, device: addressDevice(row), part: this.own(row), outside: this.isOutside(row) })), {
-        pick: (facet2, value, shift, side) => this.pick(facet2, value, shift, side),
-        show: (part, side) => this.zoom(this.onAxis(part, this.rowOf(side)?.shift ?? 0)),
-        command: (side, view) => {
-          const row = this.rowOf(side);
-          if (row) void this.command(row, view);
+      this.tables = new Tables(
+        app,
+        () => this.columns.map((column) => ({
+          view: column.view,
+          item: column.item,
+          letter: column.letter,
+          device: addressDevice(column),
+          range: this.ownRange(column),
+          isOutside: this.isOutside(column)
+        })),
+        {
+          toggleFilter: (facet2, value, shift, view) => this.filter(facet2, value, shift, view),
+          showRange: (range, view) => this.zoom(this.onAxis(range, this.columnOf(view)?.shift ?? 0)),
+          showCommand: (view, tableId) => {
+            const column = this.columnOf(view);
+            if (column) void this.showCommand(column, tableId);
+          }
         }
-      });
+      );
       this.root.append(this.facts, this.bar, this.overview.root, this.drawings, this.tables.root);
     }
-    rowOf(side) {
-      return this.rows.find((row) => row.side === side);
+    columnOf(view) {
+      return this.columns.find((column) => column.view === view);
     }
-    /** The part that is shown, in a capture's own time; the whole where there is none. */
-    own(row) {
-      const part = ownPart(this.part(), row.shift, row.item.duration_ns ?? 0);
-      return part === "outside" ? void 0 : part;
+    /** Returns the shown range in a capture's own time; undefined for all of it. */
+    ownRange(column) {
+      const range = captureRange(this.range(), column.shift, column.item.duration_ns ?? 0);
+      return range === "outside" ? void 0 : range;
     }
-    isOutside(row) {
-      return ownPart(this.part(), row.shift, row.item.duration_ns ?? 0) === "outside";
+    isOutside(column) {
+      return captureRange(this.range(), column.shift, column.item.duration_ns ?? 0) === "outside";
     }
-    /** A part of a capture's own time as a part of the axis. */
-    onAxis(part, shift) {
-      return inside(part.from + shift, part.to + shift, this.duration());
+    /** Converts a range of a capture's own time to the axis. */
+    onAxis(range, shift) {
+      return clampRange(range.from + shift, range.to + shift, this.duration());
     }
-    part() {
+    range() {
       const { from, to } = this.app.state;
-      return from !== void 0 && to !== void 0 ? inside(from, to, this.duration()) : void 0;
+      return from !== void 0 && to !== void 0 ? clampRange(from, to, this.duration()) : void 0;
     }
     duration() {
-      return Math.max(1, ...this.rows.map((row) => (row.item.duration_ns ?? 0) + row.shift));
+      return Math.max(1, ...this.columns.map((column) => (column.item.duration_ns ?? 0) + column.shift));
     }
-    reach() {
-      const part = this.part();
-      return part ? [part.from, part.to] : this.whole();
+    xRange() {
+      const range = this.range();
+      return range ? [range.from, range.to] : this.wholeAxis();
     }
-    /** The whole axis; a fold file alone begins with its first capture. */
-    whole() {
-      return [this.rows.length === 1 ? this.rows[0]?.item.start_ns ?? 0 : 0, this.duration()];
+    /** Returns the extent of the axis. That of a single fold file begins with its first capture. */
+    wholeAxis() {
+      return [this.columns.length === 1 ? this.columns[0]?.item.start_ns ?? 0 : 0, this.duration()];
     }
-    say(from, to) {
-      const first = this.rows[0];
+    describeRange(from, to) {
+      const first = this.columns[0];
       if (!first) return "";
-      const { clock } = this.scene(first);
+      const { clock } = this.context(first);
       const step = Math.min(1e9, Math.max(1, (to - from) / 100));
-      return `${moment(from, clock, step)} to ${moment(to, clock, step)} (${lasting((to - from) / 1e9)})`;
+      return `${formatTime(from, clock, step)} to ${formatTime(to, clock, step)} (${formatSeconds((to - from) / 1e9)})`;
     }
     fileName() {
-      const first = this.rows[0];
+      const first = this.columns[0];
       return first ? shortName(first.item) : "capture";
     }
     update() {
       const item = itemOf(this.app, this.app.state.n);
       if (!item) return;
-      this.sides(item);
-      this.chips();
-      this.about(item);
-      const [from, to] = this.reach();
-      for (const row of this.rows) for (const panel of row.panels.values()) panel.pane.look([from, to]);
-      this.brush.place();
+      this.updateColumns(item);
+      this.updateBar();
+      this.updateFacts(item);
+      const [from, to] = this.xRange();
+      for (const column of this.columns) for (const panel of column.panels.values()) panel.pane.setRange([from, to]);
+      this.brush.position();
       this.loadAll();
     }
-    /** One row of drawings for each side; made anew only where the sides changed. */
-    sides(item) {
+    /** Updates the columns of charts, one per capture; rebuilds them only if the captures changed. */
+    updateColumns(item) {
       const { versus, filters } = this.app.state;
-      const sides = [{ side: { n: item.n, filters }, item }];
+      const views = [{ view: { n: item.n, filters }, item }];
       const other = versus && itemOf(this.app, versus.n);
-      if (versus && other && other.state === "ready" && other.kind === "capture") sides.push({ side: versus, item: other });
-      const layout = sides.map(({ item: one }) => one.n).join(",");
+      if (versus && other && other.state === "ready" && other.kind === "capture")
+        views.push({ view: versus, item: other });
+      const layout = views.map(({ item: one }) => one.n).join(",");
       if (layout !== this.layout) {
-        this.rows.forEach((row) => row.panels.forEach((panel) => panel.pane.destroy()));
-        this.rows = sides.map(({ side, item: one }, at) => this.makeRow(side, one, sides.length > 1 ? ["A", "B"][at] ?? "" : ""));
-        this.drawings.replaceChildren(...KINDS.map((kind) => h(
-          "div",
-          { class: "pair" },
-          ...this.rows.flatMap((row) => row.panels.get(kind)?.root ?? [])
-        )));
+        this.columns.forEach((column) => column.panels.forEach((panel) => panel.pane.destroy()));
+        this.columns = views.map(
+          ({ view, item: one }, index) => this.makeColumn(view, one, views.length > 1 ? ["A", "B"][index] ?? "" : "")
+        );
+        this.drawings.replaceChildren(
+          ...KINDS.map(
+            (kind) => h("div", { class: "pair" }, ...this.columns.flatMap((column) => column.panels.get(kind)?.root ?? []))
+          )
+        );
         this.layout = layout;
       }
-      const { shifts } = aligned(sides.map(({ item: one }) => one), this.app.state.align);
-      this.rows.forEach((row, at) => {
-        row.side = sides[at]?.side ?? row.side;
-        row.item = sides[at]?.item ?? row.item;
-        row.shift = shifts[at] ?? 0;
-        row.panels.forEach((panel, kind) => panel.name(this.title(row, kind)));
+      const { shifts } = alignCaptures(
+        views.map(({ item: one }) => one),
+        this.app.state.align
+      );
+      this.columns.forEach((column, index) => {
+        column.view = views[index]?.view ?? column.view;
+        column.item = views[index]?.item ?? column.item;
+        column.shift = shifts[index] ?? 0;
+        column.panels.forEach((panel, kind) => panel.setTitle(this.title(column, kind)));
       });
     }
-    title(row, kind) {
-      if (this.rows.length < 2) return TITLES[kind];
-      const filters = describe(row.side.filters);
-      return `${row.letter}: ${TITLES[kind]}, ${shortName(row.item)}${filters ? `, ${filters}` : ""}`;
+    title(column, kind) {
+      if (this.columns.length < 2) return TITLES[kind];
+      const filters = describeFilters(column.view.filters);
+      return `${column.letter}: ${TITLES[kind]}, ${shortName(column.item)}${filters ? `, ${filters}` : ""}`;
     }
-    makeRow(side, item, letter) {
-      const row = { side, item, letter, shift: 0, panels: /* @__PURE__ */ new Map(), map: void 0, hitChoice: h("span"), hitDevice: void 0 };
+    makeColumn(view, item, letter) {
+      const column = {
+        view,
+        item,
+        letter,
+        shift: 0,
+        panels: /* @__PURE__ */ new Map(),
+        map: void 0,
+        hitMapSwitches: h("span"),
+        hitMapDevice: void 0
+      };
       for (const kind of KINDS) {
-        const hands = {
-          zoom: (from, to) => this.zoom(inside(from, to, this.duration())),
-          ...kind === "map" ? { pick: (at, _2, y, shift) => this.pickArea(row, at, y, shift) } : {}
+        const handlers = {
+          onZoom: (from, to) => this.zoom(clampRange(from, to, this.duration())),
+          ...kind === "map" ? {
+            onClick: (index, _2, y, shift) => this.clickBand(column, index, y, shift)
+          } : {}
         };
-        const tools = kind === "lba" || kind === "subsecond" ? [] : [{ text: "Command", title: "Copy as command", act: () => void this.command(row, kind) }];
+        const tools = kind === "lba" || kind === "subsecond" ? [] : [{ text: "Command", title: "Copy as command", onClick: () => void this.showCommand(column, kind) }];
         const title = `${letter ? `${letter}: ` : ""}${TITLES[kind]}`;
-        const panel = new DrawingPanel(title, () => shortName(row.item), "time", HEIGHTS[kind], hands, tools);
+        const panel = new ChartPanel(title, () => shortName(column.item), "time", HEIGHTS[kind], handlers, tools);
         panel.root.dataset["view"] = kind;
-        if (kind === "lba") panel.head.prepend(row.hitChoice);
-        row.panels.set(kind, panel);
+        if (kind === "lba") panel.toolbar.prepend(column.hitMapSwitches);
+        column.panels.set(kind, panel);
       }
-      return row;
+      return column;
     }
-    pickArea(row, at, y, shift) {
-      const found = row.map && bandAt(row.map.tops, at, y);
-      const band = found === void 0 ? void 0 : row.map?.list[found];
-      if (band && !band.others) this.pickBand(row, band, shift);
+    clickBand(column, index, y, shift) {
+      const match = column.map && bandAt(column.map.tops, index, y);
+      const band = match === void 0 ? void 0 : column.map?.bands[match];
+      if (band && !band.others) this.filterByBand(column, band, shift);
     }
-    pickBand(row, band, shift) {
-      if (this.app.state.by === "stream") return this.pick("stream", band.name, shift, row.side);
-      const byNumber2 = /^\d+$/.test(band.id);
-      this.pick(byNumber2 ? "pid" : "process", band.id, shift, row.side);
+    filterByBand(column, band, shift) {
+      if (this.app.state.by === "stream") return this.filter("stream", band.name, shift, column.view);
+      const byNumber = /^\d+$/.test(band.id);
+      this.filter(byNumber ? "pid" : "process", band.id, shift, column.view);
     }
-    /** A click filters its side; with Shift the second side becomes the first one with this instead. */
-    pick(facet2, value, shift, side) {
-      if (exported()) return announce("An exported page cannot filter. Open the file with steadfast explore.");
+    /** Toggles a filter of a view. With Shift, compares the view with a copy that has only this value of the facet. */
+    filter(facet2, value, shift, view) {
+      if (isExported()) return announce("An exported page cannot filter. Open the file with steadfast explore.");
       if (shift) {
-        const filters2 = { ...side.filters, [facet2]: [value] };
-        return this.app.go({ versus: { n: side.n, filters: filters2 } });
+        const filters2 = { ...view.filters, [facet2]: [value] };
+        return this.app.navigate({ versus: { n: view.n, filters: filters2 } });
       }
-      const filters = toggled(side.filters, facet2, value);
+      const filters = toggleFilter(view.filters, facet2, value);
       const second = this.app.state.versus;
-      if (second && side === this.rows[1]?.side) this.app.go({ versus: { ...second, filters } });
-      else this.app.go({ filters });
+      if (second && view === this.columns[1]?.view) this.app.navigate({ versus: { ...second, filters } });
+      else this.app.navigate({ filters });
     }
-    zoom(part) {
-      this.app.go({ from: part?.from, to: part?.to });
+    zoom(range) {
+      this.app.navigate({ from: range?.from, to: range?.to });
     }
-    scene({ item, shift }) {
+    context({ item, shift }) {
       const clock = clockOf(this.app, item);
       return {
         clock: clock && { ...clock, begin_ns: clock.begin_ns - shift },
@@ -6649,150 +7035,287 @@ ${new XMLSerializer().serializeToString(svg)}
         measure: this.app.state.measure
       };
     }
-    async series(row, by) {
-      const [part, whole2] = [this.own(row), this.part()];
-      if (whole2 && this.isOutside(row)) return noSeries(whole2);
-      return placed(await ask(url("series", { ...common(row.side, part?.from, part?.to), by, cells: 1024 })), row.shift);
+    async series(column, by) {
+      const [range, whole] = [this.ownRange(column), this.range()];
+      if (whole && this.isOutside(column)) return emptySeries(whole);
+      return shiftAnswer(
+        await getAnswer(
+          apiUrl("series", { ...captureParams(column.view, range?.from, range?.to), by, cells: 1024 })
+        ),
+        column.shift
+      );
     }
-    async heat(row, kind, rows, op) {
-      const [part, whole2] = [this.own(row), this.part()];
-      if (row.item.refused?.[kind] !== void 0) return noHeat({ from: 0, to: this.duration() });
-      if (whole2 && this.isOutside(row)) return noHeat(whole2);
-      const ops = op && row.side.filters.op.length === 0 ? { op: [op] } : {};
-      const device = kind === "lba" ? addressDevice(row) : void 0;
+    async heat(column, kind, rows, op) {
+      const [range, whole] = [this.ownRange(column), this.range()];
+      if (column.item.refused?.[kind] !== void 0) return emptyHeatMap({ from: 0, to: this.duration() });
+      if (whole && this.isOutside(column)) return emptyHeatMap(whole);
+      const ops = op && column.view.filters.op.length === 0 ? { op: [op] } : {};
+      const device = kind === "lba" ? addressDevice(column) : void 0;
       const devices = device === void 0 ? {} : { device: [device] };
-      return placed(await ask(url("heat", { ...common(row.side, part?.from, part?.to), kind, cells: 512, rows, ...ops, ...devices })), row.shift);
+      return shiftAnswer(
+        await getAnswer(
+          apiUrl("heat", {
+            ...captureParams(column.view, range?.from, range?.to),
+            kind,
+            cells: 512,
+            rows,
+            ...ops,
+            ...devices
+          })
+        ),
+        column.shift
+      );
     }
-    /** What each stream moved in a column of the hit map, and where. */
-    readOut(row, from, to) {
-      const device = addressDevice(row);
+    /** Returns amount and position of each stream within one column of the hit map. */
+    readOut(column, from, to) {
+      const device = addressDevice(column);
       const op = this.hitOp();
-      const ops = op && row.side.filters.op.length === 0 ? { op: [op] } : {};
+      const ops = op && column.view.filters.op.length === 0 ? { op: [op] } : {};
       const devices = device === void 0 ? {} : { device: [device] };
-      const [begin, end] = [Math.max(0, Math.round(from - row.shift)), Math.round(to - row.shift)];
-      return ask(url("read-out", { ...common(row.side, begin, end), ...ops, ...devices }));
+      const [begin, end] = [Math.max(0, Math.round(from - column.shift)), Math.round(to - column.shift)];
+      return getAnswer(
+        apiUrl("read-out", { ...captureParams(column.view, begin, end), ...ops, ...devices })
+      );
     }
     loadAll() {
       void this.loadOverview();
-      for (const row of this.rows) {
-        void this.load(row, "map", this.map(row));
-        void this.load(row, "rt", this.times(row));
-        void this.load(row, "qd", this.series(row, "stream").then((answer) => depth(answer, this.scene(row))));
-        void this.load(row, "lba", this.common(
-          row,
-          (one) => this.heat(one, "lba", 128, this.hitOp()),
-          (heat, scene, most) => hits(heat, scene, most, (from, to) => this.readOut(row, from, to))
-        ));
-        void this.load(row, "subsecond", this.common(row, (one) => this.heat(one, "subsecond", 50), subsecond));
-        this.hitSwitch(row);
+      for (const column of this.columns) {
+        void this.load(column, "map", this.mapChart(column));
+        void this.load(column, "rt", this.timesChart(column));
+        void this.load(
+          column,
+          "qd",
+          this.series(column, "stream").then((answer) => queueDepthChart(answer, this.context(column)))
+        );
+        void this.load(
+          column,
+          "lba",
+          this.withSharedMaximum(
+            column,
+            (other) => this.heat(other, "lba", 128, this.hitOp()),
+            (heat, scene, most) => hitMapChart(heat, scene, most, (from, to) => this.readOut(column, from, to))
+          )
+        );
+        void this.load(
+          column,
+          "subsecond",
+          this.withSharedMaximum(column, (other) => this.heat(other, "subsecond", 50), subsecondChart)
+        );
+        this.updateHitMapSwitches(column);
       }
       this.tables.load();
     }
     hitOp() {
       return this.app.state.hits === "all" ? void 0 : this.app.state.hits;
     }
-    hitSwitch(row) {
-      const fixed = row.side.filters.op.length > 0;
-      row.hitChoice.replaceChildren(...this.deviceSwitch(row), ...fixed ? [] : [choice(
-        "Operations in the hit map",
-        [["all", "All"], ["read", "Reads"], ["write", "Writes"]],
-        this.app.state.hits,
-        (value) => this.app.go({ hits: value })
-      )]);
+    updateHitMapSwitches(column) {
+      const fixed = column.view.filters.op.length > 0;
+      column.hitMapSwitches.replaceChildren(
+        ...this.deviceSwitch(column),
+        ...fixed ? [] : [
+          buttonGroup(
+            "Operations in the hit map",
+            [
+              ["all", "All"],
+              ["read", "Reads"],
+              ["write", "Writes"]
+            ],
+            this.app.state.hits,
+            (value) => this.app.navigate({ hits: value })
+          )
+        ]
+      );
     }
-    /** Addresses are those of one device: which, where there are several. */
-    deviceSwitch(row) {
-      const names = devicesOf(row);
+    /** Returns the selector of the hit map's device if the capture has several. */
+    deviceSwitch(column) {
+      const names = devicesOf(column);
       if (names.length < 2) return [];
-      const now = addressDevice(row);
-      const select = h("select", { "aria-label": "Device of the addresses", onchange: () => {
-        row.hitDevice = select.value;
-        this.loadAll();
-      } }, ...names.map((name) => h("option", { value: name, selected: name === now }, name)));
+      const now = addressDevice(column);
+      const select = h(
+        "select",
+        {
+          "aria-label": "Device of the addresses",
+          onchange: () => {
+            column.hitMapDevice = select.value;
+            this.loadAll();
+          }
+        },
+        ...names.map((name) => h("option", { value: name, selected: name === now }, name))
+      );
       return [select];
     }
-    load(row, kind, coming) {
-      const instead = row.item.refused?.[kind] ?? (this.isOutside(row) ? OUTSIDE : void 0);
-      const drawing = instead === void 0 ? coming : coming.then(() => instead);
-      return row.panels.get(kind)?.load(drawing, () => this.reach()) ?? Promise.resolve();
+    load(column, kind, pending) {
+      const message = column.item.refused?.[kind] ?? (this.isOutside(column) ? OUTSIDE_MESSAGE : void 0);
+      const drawing = message === void 0 ? pending : pending.then(() => message);
+      return column.panels.get(kind)?.load(drawing, () => this.xRange()) ?? Promise.resolve();
     }
-    /** The same scales on both sides, so that heights can be compared. */
-    async map(row) {
+    /** Draws the map of a column. Both columns have the same scales, so that heights can be compared. */
+    async mapChart(column) {
       const { by } = this.app.state;
-      const views = await Promise.all(this.rows.map(async (one) => streamMap(await this.series(one, by), this.scene(one), this.colors, by, (band, shift) => this.pickBand(one, band, shift))));
-      const view = views[this.rows.indexOf(row)];
+      const views = await Promise.all(
+        this.columns.map(
+          async (other) => streamMapChart(
+            await this.series(other, by),
+            this.context(other),
+            this.colors,
+            by,
+            (band, shift) => this.filterByBand(other, band, shift)
+          )
+        )
+      );
+      const view = views[this.columns.indexOf(column)];
       if (!view || typeof view === "string") return view ?? "";
-      row.map = view;
-      const top = (right) => Math.max(1e-9, ...views.flatMap((one) => typeof one === "string" ? [] : one.sheet.lines).filter((line2) => (line2.right ?? false) === right).map((line2) => line2.y.reduce((most, value) => Math.max(most, value ?? 0), 0)));
-      view.sheet.left.high = top(false) * 1.05;
-      if (view.sheet.right) view.sheet.right.high = top(true) * 1.05;
+      column.map = view;
+      const top = (right) => Math.max(
+        1e-9,
+        ...views.flatMap((other) => typeof other === "string" ? [] : other.spec.lines).filter((line) => (line.right ?? false) === right).map((line) => line.y.reduce((most, value) => Math.max(most, value ?? 0), 0))
+      );
+      view.spec.left.high = top(false) * 1.05;
+      if (view.spec.right) view.spec.right.high = top(true) * 1.05;
       return view;
     }
-    async times(row) {
-      const views = await Promise.all(this.rows.map(async (one) => {
-        const [heat, series] = await Promise.all([this.heat(one, "rt", 64), this.series(one, "stream")]);
-        return { heat, series };
-      }));
-      const most = Math.max(...views.map(({ heat }) => mostOf(heat)));
-      const drawings = views.map(({ heat, series }, at) => responseTimes(heat, series, this.scene(this.rows[at] ?? row), most));
-      const axes = drawings.flatMap((one) => typeof one === "string" ? [] : [one.sheet.left]);
-      const [low, high] = [Math.min(...axes.map((axis) => axis.low ?? 1)), Math.max(...axes.map((axis) => axis.high ?? 10))];
+    async timesChart(column) {
+      const views = await Promise.all(
+        this.columns.map(async (other) => {
+          const [heat, series] = await Promise.all([this.heat(other, "rt", 64), this.series(other, "stream")]);
+          return { heat, series };
+        })
+      );
+      const most = Math.max(...views.map(({ heat }) => maxCountOf(heat)));
+      const drawings = views.map(
+        ({ heat, series }, index) => responseTimeChart(heat, series, this.context(this.columns[index] ?? column), most)
+      );
+      const axes = drawings.flatMap((other) => typeof other === "string" ? [] : [other.spec.left]);
+      const [low, high] = [
+        Math.min(...axes.map((axis) => axis.low ?? 1)),
+        Math.max(...axes.map((axis) => axis.high ?? 10))
+      ];
       axes.forEach((axis) => [axis.low, axis.high] = [low, high]);
-      return drawings[this.rows.indexOf(row)] ?? "";
+      return drawings[this.columns.indexOf(column)] ?? "";
     }
-    async common(row, asked, draw) {
-      const heats = await Promise.all(this.rows.map((one) => asked(one)));
-      const heat = heats[this.rows.indexOf(row)];
-      return heat ? draw(heat, this.scene(row), Math.max(...heats.map(mostOf))) : "";
+    async withSharedMaximum(column, asked, draw) {
+      const heats = await Promise.all(this.columns.map((other) => asked(other)));
+      const heat = heats[this.columns.indexOf(column)];
+      return heat ? draw(heat, this.context(column), Math.max(...heats.map(maxCountOf))) : "";
     }
     async loadOverview() {
-      const first = this.rows[0];
+      const first = this.columns[0];
       if (!first) return;
-      const now = JSON.stringify([this.rows.map((row) => [row.item.n, row.shift]), this.app.state.measure, this.app.state.time]);
-      if (now === this.overviewShown) return;
-      this.overviewShown = now;
-      const different = this.rows.filter((row, at) => at === 0 || row.item.n !== first.item.n);
-      const coming = Promise.all(different.map(async (row) => ({
-        name: shortName(row.item),
-        answer: placed(await ask(url("series", { ...common({ n: row.side.n, filters: noFilters() }), by: "stream", cells: 1024 })), row.shift)
-      }))).then((answers) => whole(answers, this.scene(first), this.duration()));
-      await this.overview.load(coming, () => this.whole());
+      const now = JSON.stringify([
+        this.columns.map((column) => [column.item.n, column.shift]),
+        this.app.state.measure,
+        this.app.state.time
+      ]);
+      if (now === this.drawnOverview) return;
+      this.drawnOverview = now;
+      const different = this.columns.filter((column, index) => index === 0 || column.item.n !== first.item.n);
+      const coming = Promise.all(
+        different.map(async (column) => ({
+          name: shortName(column.item),
+          answer: shiftAnswer(
+            await getAnswer(
+              apiUrl("series", {
+                ...captureParams({ n: column.view.n, filters: noFilters() }),
+                by: "stream",
+                cells: 1024
+              })
+            ),
+            column.shift
+          )
+        }))
+      ).then((answers) => overviewChart(answers, this.context(first), this.duration()));
+      await this.overview.load(coming, () => this.wholeAxis());
       this.brush.attach();
     }
-    chips() {
+    updateBar() {
       const { state } = this.app;
-      const part = this.part();
-      const chips = this.rows.flatMap((row, at) => FACETS.flatMap((facet2) => row.side.filters[facet2].map((value) => {
-        const text2 = `${row.letter ? `${row.letter} ` : ""}${FACET_NAMES[facet2]}: ${facet2 === "pid" ? nameOfPid(row.item, value) : value} ×`;
-        return button(text2, () => this.drop(at, facet2, value), { class: "chip", title: "Remove this filter" });
-      })));
-      if (part) chips.push(button(`${this.say(part.from, part.to)} ×`, () => this.zoom(void 0), { class: "chip", title: "Show the whole time" }));
-      if (state.versus) chips.push(button("End comparison ×", () => this.app.go({ versus: void 0 }), { class: "chip" }));
-      const second = this.rows[0] && clockOf({ ...this.app, state: { ...state, time: "clock" } }, this.rows[0].item);
-      const span2 = this.minute();
+      const range = this.range();
+      const chips = this.columns.flatMap(
+        (column, index) => FACETS.flatMap(
+          (facet2) => column.view.filters[facet2].map((value) => {
+            const text = `${column.letter ? `${column.letter} ` : ""}${FACET_NAMES[facet2]}: ${facet2 === "pid" ? processName(column.item, value) : value} ×`;
+            return button(text, () => this.dropFilter(index, facet2, value), {
+              class: "chip",
+              title: "Remove this filter"
+            });
+          })
+        )
+      );
+      if (range)
+        chips.push(
+          button(`${this.describeRange(range.from, range.to)} ×`, () => this.zoom(void 0), {
+            class: "chip",
+            title: "Show the whole time"
+          })
+        );
+      if (state.versus)
+        chips.push(button("End comparison ×", () => this.app.navigate({ versus: void 0 }), { class: "chip" }));
+      const second = this.columns[0] && clockOf({ ...this.app, state: { ...state, time: "clock" } }, this.columns[0].item);
+      const span = this.extremeSpan();
       this.bar.replaceChildren(
-        choice("Measure", [["iops", "IOPS"], ["mb", "MB/s"]], state.measure, (measure) => this.app.go({ measure })),
-        choice("Stacked by", [["stream", "By stream"], ["process", "By process"]], state.by, (by) => this.app.go({ by })),
-        ...second ? [choice("Times", [["clock", "Clock"], ["start", "From start"]], state.time, (time) => this.app.go({ time }))] : [],
-        button(`Slowest ${span2.name}`, () => void this.find("slowest"), { title: "Show the part with the longest mean response time (S)" }),
-        button(`Busiest ${span2.name}`, () => void this.find("busiest"), { title: "Show the part with the most I/Os (B)" }),
+        buttonGroup(
+          "Measure",
+          [
+            ["iops", "IOPS"],
+            ["mb", "MB/s"]
+          ],
+          state.measure,
+          (measure) => this.app.navigate({ measure })
+        ),
+        buttonGroup(
+          "Stacked by",
+          [
+            ["stream", "By stream"],
+            ["process", "By process"]
+          ],
+          state.by,
+          (by) => this.app.navigate({ by })
+        ),
+        ...second ? [
+          buttonGroup(
+            "Times",
+            [
+              ["clock", "Clock"],
+              ["start", "From start"]
+            ],
+            state.time,
+            (time) => this.app.navigate({ time })
+          )
+        ] : [],
+        button(`Slowest ${span.name}`, () => void this.showExtreme("slowest"), {
+          title: "Show the part with the longest mean response time (S)"
+        }),
+        button(`Busiest ${span.name}`, () => void this.showExtreme("busiest"), {
+          title: "Show the part with the most I/Os (B)"
+        }),
         ...this.filterSelects(),
         ...this.compareWith(),
-        button("Derive workload", () => void this.workload(), { title: "The I/O streams of what is shown, as a file that steadfast can apply" }),
+        button("Derive workload", () => void this.showWorkload(), {
+          title: "The I/O streams of what is shown, as a file that steadfast can apply"
+        }),
         h("span", { class: "chips", "aria-label": "Filters" }, ...chips)
       );
     }
-    /** Device, layer and direction, where there is a choice. */
+    /** Returns selectors of device, layer and operation, each only if there is a choice. */
     filterSelects() {
-      const item = this.rows[0]?.item;
-      if (!item || exported()) return [];
+      const item = this.columns[0]?.item;
+      if (!item || isExported()) return [];
       const { filters } = this.app.state;
-      const select = (facet2, name, all, values2) => {
+      const select = (facet2, name, all, values) => {
         const now = filters[facet2].length === 1 ? filters[facet2][0] : "";
-        const made2 = h("select", { "aria-label": name, "data-facet": facet2, onchange: () => {
-          this.app.go({ filters: { ...filters, [facet2]: made2.value === "" ? [] : [made2.value] } });
-        } }, h("option", { value: "" }, all), ...values2.map((value) => h("option", { value, selected: value === now }, value)));
-        return made2;
+        const made = h(
+          "select",
+          {
+            "aria-label": name,
+            "data-facet": facet2,
+            onchange: () => {
+              this.app.navigate({ filters: { ...filters, [facet2]: made.value === "" ? [] : [made.value] } });
+            }
+          },
+          h("option", { value: "" }, all),
+          ...values.map((value) => h("option", { value, selected: value === now }, value))
+        );
+        return made;
       };
       const devices = deviceNames(item);
       return [
@@ -6802,261 +7325,393 @@ ${new XMLSerializer().serializeToString(svg)}
       ];
     }
     compareWith() {
-      const others = this.app.meta.items.filter((item) => item.kind === "capture" && item.state === "ready" && item.n !== this.app.state.n);
-      if (others.length === 0 || exported()) return [];
+      const others = this.app.meta.items.filter(
+        (item) => item.kind === "capture" && item.state === "ready" && item.n !== this.app.state.n
+      );
+      if (others.length === 0 || isExported()) return [];
       const align = this.alignment();
-      const select = h("select", { "aria-label": "Compare with", onchange: () => {
-        const n = Number(select.value);
-        if (select.value !== "") this.app.go({ versus: { n, filters: this.app.state.filters } });
-      } }, h("option", { value: "" }, "Compare with …"), ...others.map((item) => h("option", { value: item.n }, shortName(item))));
-      return align ? [select, align] : [select];
-    }
-    /** How two captures stand on the axis, where there is a choice. */
-    alignment() {
-      const items = this.rows.map((row) => row.item);
-      const found = ways(items);
-      if (items.length < 2 || items[0]?.n === items[1]?.n || found.length < 2) return void 0;
-      const now = aligned(items, this.app.state.align).align;
       const select = h(
         "select",
-        { "aria-label": "Align the captures", onchange: () => this.app.go({ align: select.value, from: void 0, to: void 0 }) },
-        ...found.map((way) => h("option", { value: way.align, selected: way.align === now }, way.text))
+        {
+          "aria-label": "Compare with",
+          onchange: () => {
+            const n = Number(select.value);
+            if (select.value !== "") this.app.navigate({ versus: { n, filters: this.app.state.filters } });
+          }
+        },
+        h("option", { value: "" }, "Compare with …"),
+        ...others.map((item) => h("option", { value: item.n }, shortName(item)))
+      );
+      return align ? [select, align] : [select];
+    }
+    /** Returns the selector of the alignment, if more than one is possible. */
+    alignment() {
+      const items = this.columns.map((column) => column.item);
+      const match = alignmentOptions(items);
+      if (items.length < 2 || items[0]?.n === items[1]?.n || match.length < 2) return void 0;
+      const now = alignCaptures(items, this.app.state.align).align;
+      const select = h(
+        "select",
+        {
+          "aria-label": "Align the captures",
+          onchange: () => this.app.navigate({ align: select.value, from: void 0, to: void 0 })
+        },
+        ...match.map((way) => h("option", { value: way.align, selected: way.align === now }, way.text))
       );
       return select;
     }
-    drop(at, facet2, value) {
+    dropFilter(index, facet2, value) {
       const { filters, versus } = this.app.state;
-      if (at === 0) this.app.go({ filters: without(filters, facet2, value) });
-      else if (versus) this.app.go({ versus: { ...versus, filters: without(versus.filters, facet2, value) } });
+      if (index === 0) this.app.navigate({ filters: removeFilter(filters, facet2, value) });
+      else if (versus) this.app.navigate({ versus: { ...versus, filters: removeFilter(versus.filters, facet2, value) } });
     }
-    /** A minute; of a short capture a twentieth of it. */
-    minute() {
-      const item = this.rows[0]?.item;
+    /** Returns the length of the slowest and busiest part: a minute, or a twentieth of a short capture. */
+    extremeSpan() {
+      const item = this.columns[0]?.item;
       const duration = (item?.duration_ns ?? 0) - (item?.start_ns ?? 0);
       if (duration >= 18e10) return { ns: 6e10, name: "minute" };
       const second = Math.max(1, Math.round(duration / 2e10));
       return duration > 2e10 ? { ns: second * 1e9, name: second === 1 ? "second" : `${second} s` } : { ns: duration / 20, name: "twentieth" };
     }
-    async find(what) {
-      const first = this.rows[0];
+    async showExtreme(what) {
+      const first = this.columns[0];
       if (!first) return;
       try {
-        const answer = await ask(url("series", { ...common(first.side), by: "stream", cells: 1024 }));
-        const found = await this.closer(first.side, answer, what);
-        if (!found) return announce("No I/O with these filters.");
-        const part = { from: found.from + first.shift, to: found.to + first.shift };
-        this.zoom(inside(part.from, part.to, this.duration()));
-        announce(`The ${what} part: ${this.say(part.from, part.to)}`);
+        const answer = await getAnswer(
+          apiUrl("series", { ...captureParams(first.view), by: "stream", cells: 1024 })
+        );
+        const match = await this.refineExtreme(first.view, answer, what);
+        if (!match) return announce("No I/O with these filters.");
+        const range = { from: match.from + first.shift, to: match.to + first.shift };
+        this.zoom(clampRange(range.from, range.to, this.duration()));
+        announce(`The ${what} part: ${this.describeRange(range.from, range.to)}`);
       } catch (error) {
-        announce(said(error));
+        announce(errorMessage(error));
       }
     }
-    /** Where cells are wider than a minute, the minute is looked for inside the extreme cell. */
-    async closer(side, answer, what) {
-      const wide = this.minute().ns;
-      const found = extreme(answer, wide, what);
-      if (!found || found.to - found.from <= wide * 1.5 || exported()) return found;
-      const inner = await ask(url("series", { ...common(side, Math.floor(found.from), Math.ceil(found.to)), by: "stream", cells: 1024 }));
-      return extreme(inner, wide, what) ?? found;
+    /** Finds the extreme part; if cells are wider than it, searches the extreme cell again with finer cells. */
+    async refineExtreme(view, answer, what) {
+      const wide = this.extremeSpan().ns;
+      const match = findExtreme(answer, wide, what);
+      if (!match || match.to - match.from <= wide * 1.5 || isExported()) return match;
+      const inner = await getAnswer(
+        apiUrl("series", {
+          ...captureParams(view, Math.floor(match.from), Math.ceil(match.to)),
+          by: "stream",
+          cells: 1024
+        })
+      );
+      return findExtreme(inner, wide, what) ?? match;
     }
-    async command(row, view) {
-      const part = this.own(row);
+    async showCommand(column, view) {
+      const range = this.ownRange(column);
       try {
-        if (this.isOutside(row)) return textDialog("Copy as command", OUTSIDE, "There is no command for this view.");
-        const { command } = await ask(url("command", { ...common(row.side, part?.from, part?.to), view }));
-        textDialog("Copy as command", command, "The command that prints the same numbers.");
+        if (this.isOutside(column))
+          return showTextDialog("Copy as command", OUTSIDE_MESSAGE, "There is no command for this view.");
+        const { command } = await getAnswer(
+          apiUrl("command", { ...captureParams(column.view, range?.from, range?.to), view })
+        );
+        showTextDialog("Copy as command", command, "The command that prints the same numbers.");
       } catch (error) {
-        textDialog("Copy as command", said(error), "There is no command for this view.");
+        showTextDialog("Copy as command", errorMessage(error), "There is no command for this view.");
       }
     }
-    async workload() {
-      const first = this.rows[0];
+    async showWorkload() {
+      const first = this.columns[0];
       if (!first) return;
-      const part = this.own(first);
+      const range = this.ownRange(first);
       try {
-        const { toml } = await ask(url("workload", common(first.side, part?.from, part?.to)));
-        textDialog("Derive workload", toml, "Save this file and apply it: steadfast run replay-native --workload FILE --target DEVICE", { name: "workload.toml", type: "application/toml" });
+        const { toml } = await getAnswer(
+          apiUrl("workload", captureParams(first.view, range?.from, range?.to))
+        );
+        showTextDialog(
+          "Derive workload",
+          toml,
+          "Save this file and apply it: steadfast run replay-native --workload FILE --target DEVICE",
+          { name: "workload.toml", type: "application/toml" }
+        );
       } catch (error) {
-        textDialog("Derive workload", said(error), "No workload of this part.");
+        showTextDialog("Derive workload", errorMessage(error), "No workload of this part.");
       }
     }
-    about(item) {
-      const text2 = [item.workload_name, item.comment].filter((one) => Boolean(one)).join(" – ");
-      this.facts.replaceChildren(...text2 ? [h("p", { class: "quiet" }, text2)] : []);
+    updateFacts(item) {
+      const text = [item.workload_name, item.comment].filter((other) => Boolean(other)).join(" – ");
+      this.facts.replaceChildren(...text ? [h("p", { class: "quiet" }, text)] : []);
       if (item.step_ns) {
-        this.facts.append(h("p", { class: "quiet" }, `Totals of capture steps of ${span(item.step_ns)}. I/Os within a step are not kept; parts of the time are whole steps.`));
+        this.facts.append(
+          h(
+            "p",
+            { class: "quiet" },
+            `Totals of capture steps of ${formatNs(item.step_ns)}. I/Os within a step are not kept; parts of the time are whole steps.`
+          )
+        );
       }
-      if (exported()) {
-        this.facts.append(h("p", { class: "notice" }, "Exported page: its numbers are inside. It cannot filter, compare, count a part again or list single I/Os; open the file with steadfast explore for that."));
+      if (isExported()) {
+        this.facts.append(
+          h(
+            "p",
+            { class: "notice" },
+            "Exported page: its numbers are inside. It cannot filter, compare, count a part again or list single I/Os; open the file with steadfast explore for that."
+          )
+        );
       }
     }
-    key(event) {
+    handleKey(event) {
       const { state } = this.app;
-      const [from, to] = this.reach();
+      const [from, to] = this.xRange();
       const moves = ["ArrowLeft", "ArrowRight", "+", "-", "Home"];
-      const part = moves.includes(event.key) ? byKey(event.key, from, to, this.duration()) : void 0;
-      if (part) this.zoom(inside(part.from, part.to, this.duration()));
-      else if (event.key === "s") void this.find("slowest");
-      else if (event.key === "b") void this.find("busiest");
-      else if (event.key === "m") this.app.go({ measure: state.measure === "iops" ? "mb" : "iops" });
-      else if (event.key === "p") this.app.go({ by: state.by === "stream" ? "process" : "stream" });
+      const range = moves.includes(event.key) ? rangeAfterKey(event.key, from, to, this.duration()) : void 0;
+      if (range) this.zoom(clampRange(range.from, range.to, this.duration()));
+      else if (event.key === "s") void this.showExtreme("slowest");
+      else if (event.key === "b") void this.showExtreme("busiest");
+      else if (event.key === "m") this.app.navigate({ measure: state.measure === "iops" ? "mb" : "iops" });
+      else if (event.key === "p") this.app.navigate({ by: state.by === "stream" ? "process" : "stream" });
       else return false;
       return true;
     }
     redraw() {
-      [this.layout, this.overviewShown] = ["", ""];
+      [this.layout, this.drawnOverview] = ["", ""];
       this.update();
     }
     close() {
       this.overview.pane.destroy();
-      this.rows.forEach((row) => row.panels.forEach((panel) => panel.pane.destroy()));
+      this.columns.forEach((column) => column.panels.forEach((panel) => panel.pane.destroy()));
     }
   }
   function deviceNames(item) {
     return (item.devices ?? []).map((device) => typeof device === "string" ? device : device.name);
   }
-  function devicesOf({ side, item }) {
-    const chosen = side.filters.device;
+  function devicesOf({ view, item }) {
+    const chosen = view.filters.device;
     return deviceNames(item).filter((name) => chosen.length === 0 || chosen.includes(name));
   }
-  function addressDevice(row) {
-    const names = devicesOf(row);
+  function addressDevice(column) {
+    const names = devicesOf(column);
     if (names.length < 2) return void 0;
-    return names.find((name) => name === row.hitDevice) ?? names[0];
+    return names.find((name) => name === column.hitMapDevice) ?? names[0];
   }
-  function describe(filters) {
-    if (!anyFilter(filters)) return "";
+  function describeFilters(filters) {
+    if (!hasFilters(filters)) return "";
     return FACETS.flatMap((facet2) => filters[facet2]).join(", ");
   }
-  function nameOfPid(item, pid) {
-    const found = (item.processes ?? []).find((process) => process.pids?.some((one) => String(one) === pid));
-    return found ? `${found.name} (${pid})` : pid;
+  function processName(item, pid) {
+    const match = (item.processes ?? []).find((process) => process.pids?.some((other) => String(other) === pid));
+    return match ? `${match.name} (${pid})` : pid;
   }
-  const bySeconds = (from, to, most) => timeTicks(from * 1e9, to * 1e9, void 0, most).map(([ns, name]) => [ns / 1e9, name]);
-  const byNumber = (from, to) => ticks$1({ label: "", low: from, high: to, log: false }).filter(([value]) => Number.isInteger(value));
-  const byNines = () => [[0, "0 %"], [nines(0.5), "50 %"], [1, "90 %"], [2, "99 %"], [3, "99.9 %"], [4, "99.99 %"], [5, "99.999 %"], [6, "99.9999 %"]];
-  function plain(line2) {
-    return { kind: "line", ...line2 };
+  const secondTicks = (from, to, most) => timeTicks(from * 1e9, to * 1e9, void 0, most).map(([ns, name]) => [ns / 1e9, name]);
+  const integerTicks = (from, to) => ticks$1({ label: "", low: from, high: to, log: false }).filter(([value]) => Number.isInteger(value));
+  const percentileTicks = () => [
+    [0, "0 %"],
+    [nines(0.5), "50 %"],
+    [1, "90 %"],
+    [2, "99 %"],
+    [3, "99.9 %"],
+    [4, "99.99 %"],
+    [5, "99.999 %"],
+    [6, "99.9999 %"]
+  ];
+  function straightLine(line) {
+    return { kind: "line", ...line };
   }
-  function tips(head2, x, lines, text2) {
-    return (at) => ({
-      head: head2(x[at] ?? 0),
-      rows: lines.flatMap((line2) => {
-        const value = line2.y[at];
-        return value === null || value === void 0 ? [] : [{ name: line2.name, value: text2(line2, value), color: line2.color }];
+  function lineTooltip(heading, x, lines, text) {
+    return (index) => ({
+      head: heading(x[index] ?? 0),
+      rows: lines.flatMap((line) => {
+        const value = line.y[index];
+        return value === null || value === void 0 ? [] : [{ name: line.name, value: text(line, value), color: line.color }];
       })
     });
   }
-  function keysOf(lines, right = "") {
-    return lines.map((line2) => ({ name: line2.name + (line2.right ? right : ""), color: line2.color, dash: true }));
+  function legendOf(lines, right = "") {
+    return lines.map((line) => ({ name: line.name + (line.right ? right : ""), color: line.color, dash: true }));
   }
-  function track(name, runs) {
-    const found = runs.flatMap((run) => {
-      const one = run.answer.tracks.find((candidate) => candidate.name === name);
-      return one ? [{ run, one }] : [];
+  function trackChart(name, runs) {
+    const tracks = runs.flatMap((run) => {
+      const item = run.answer.tracks.find((candidate) => candidate.name === name);
+      return item ? [{ run, one: item }] : [];
     });
-    const rounds = joined(found.map(({ one }) => ({ x: one.rounds.map((each) => each.round), y: one.rounds.map((each) => each.value) })));
+    const rounds = alignByX(
+      tracks.map(({ one: item }) => ({
+        x: item.rounds.map((each) => each.round),
+        y: item.rounds.map((each) => each.value)
+      }))
+    );
     if (rounds.x.length === 0) return "No round is finished yet.";
-    const first = found[0]?.one;
-    const unit2 = first?.unit ?? "";
-    const lines = found.map(({ run }, at) => ({ name: run.name, color: color(run.place, dark()), y: rounds.y[at] ?? [], kind: "points" }));
+    const first = tracks[0]?.one;
+    const unit = first?.unit ?? "";
+    const lines = tracks.map(
+      ({ run }, index) => ({
+        name: run.name,
+        color: seriesColor(run.colorIndex, isDark()),
+        y: rounds.y[index] ?? [],
+        kind: "points"
+      })
+    );
     const window2 = first?.window ?? void 0;
-    const sheet = {
+    const spec = {
       x: rounds.x,
       marks: [],
-      ticks: byNumber,
-      lines: [...lines, ...window2 ? limits(rounds.x, window2) : []],
-      left: { name: `${name} ${unit2}`, format: brief },
-      tips: () => ({ head: "", rows: [] })
+      ticks: integerTicks,
+      lines: [...lines, ...window2 ? windowLines(rounds.x, window2) : []],
+      left: { name: `${name} ${unit}`, format: formatAxisValue },
+      tooltip: () => ({ head: "", rows: [] })
     };
-    if (window2) sheet.shaded = { from: window2.from - 0.5, to: window2.to + 0.5 };
-    const values2 = sheet.lines.flatMap((line2) => line2.y).filter((value) => typeof value === "number");
-    const [low, high] = [Math.min(...values2), Math.max(...values2)];
-    sheet.left.low = Math.max(0, low - (high - low || high) * 0.15);
-    sheet.left.high = high + (high - low || high) * 0.15;
-    sheet.tips = tips((x) => `Round ${x}`, rounds.x, sheet.lines, (_2, value) => number(value, unit2));
+    if (window2) spec.shaded = { from: window2.from - 0.5, to: window2.to + 0.5 };
+    const values = spec.lines.flatMap((line) => line.y).filter((value) => typeof value === "number");
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    spec.left.low = Math.max(0, low - (high - low || high) * 0.15);
+    spec.left.high = high + (high - low || high) * 0.15;
+    spec.tooltip = lineTooltip(
+      (x) => `Round ${x}`,
+      rounds.x,
+      spec.lines,
+      (_2, value) => formatNumber(value, unit)
+    );
     const verdict = first?.verdict ?? "";
     return {
-      sheet,
-      keys: keysOf(sheet.lines),
+      spec,
+      legend: legendOf(spec.lines),
       xName: "round",
-      note: [unit2, window2 ? `window: rounds ${window2.from} to ${window2.to}` : "no window yet", verdict].filter(Boolean).join("; "),
-      spoken: `${name} by round. ${verdict}`
+      note: [unit, window2 ? `window: rounds ${window2.from} to ${window2.to}` : "no window yet", verdict].filter(Boolean).join("; "),
+      ariaLabel: `${name} by round. ${verdict}`
     };
   }
-  function limits(x, window2) {
-    const held = (value) => x.map((round2) => round2 >= window2.from && round2 <= window2.to ? value((round2 - window2.from) / Math.max(1, window2.to - window2.from)) : null);
+  function windowLines(x, window2) {
+    const inWindow = (value) => x.map(
+      (round2) => round2 >= window2.from && round2 <= window2.to ? value((round2 - window2.from) / Math.max(1, window2.to - window2.from)) : null
+    );
     return [
-      plain({ name: "average", color: ink("quiet"), y: held(() => window2.average), width: 1.5 }),
-      plain({ name: "lowest allowed", color: ink("bad"), y: held(() => window2.low), dash: [5, 3], width: 1 }),
-      plain({ name: "highest allowed", color: ink("bad"), y: held(() => window2.high), dash: [5, 3], width: 1 }),
-      plain({ name: "slope", color: ink("mild"), y: held((share) => window2.slope_from + share * (window2.slope_to - window2.slope_from)), dash: [2, 2] })
+      straightLine({ name: "average", color: cssColor("quiet"), y: inWindow(() => window2.average), width: 1.5 }),
+      straightLine({
+        name: "lowest allowed",
+        color: cssColor("bad"),
+        y: inWindow(() => window2.low),
+        dash: [5, 3],
+        width: 1
+      }),
+      straightLine({
+        name: "highest allowed",
+        color: cssColor("bad"),
+        y: inWindow(() => window2.high),
+        dash: [5, 3],
+        width: 1
+      }),
+      straightLine({
+        name: "slope",
+        color: cssColor("mild"),
+        y: inWindow((share) => window2.slope_from + share * (window2.slope_to - window2.slope_from)),
+        dash: [2, 2]
+      })
     ];
   }
-  function stepsOver(runs, what) {
-    const value = (step) => what === "iops" ? step.iops : what === "mb" ? step.mb_s : step.rt_mean_ns;
-    const placed2 = runs.map(({ answer }) => answer.steps.filter((step) => step.start_s !== null));
-    const all = joined(placed2.map((steps2) => ({ x: steps2.map((step) => step.start_s ?? 0), y: steps2.map(value) })));
-    if (all.x.length === 0) return "No step is finished yet.";
-    const lines = runs.map(({ name, place }, at) => ({ name, color: color(place, dark()), y: all.y[at] ?? [], kind: "points" }));
-    const text2 = (one) => what === "rt" ? span(one) : number(one, what === "iops" ? "IOPS" : "MB/s");
-    const steps = new Map(placed2.flat().map((step) => [step.start_s, step]));
+  function stepsChart(runs, quantity) {
+    const value = (step) => quantity === "iops" ? step.iops : quantity === "mb" ? step.mb_s : step.rt_mean_ns;
+    const placed = runs.map(({ answer }) => answer.steps.filter((step) => step.start_s !== null));
+    const merged = alignByX(placed.map((steps2) => ({ x: steps2.map((step) => step.start_s ?? 0), y: steps2.map(value) })));
+    if (merged.x.length === 0) return "No step is finished yet.";
+    const lines = runs.map(
+      ({ name, colorIndex: place }, index) => ({
+        name,
+        color: seriesColor(place, isDark()),
+        y: merged.y[index] ?? [],
+        kind: "points"
+      })
+    );
+    const format = (item) => quantity === "rt" ? formatNs(item) : formatNumber(item, quantity === "iops" ? "IOPS" : "MB/s");
+    const steps = new Map(placed.flat().map((step) => [step.start_s, step]));
     const marks = (runs[0]?.answer.caveats ?? []).flatMap((caveat) => {
-      const at = caveat.t ?? runs[0]?.answer.steps.find((step) => step.i === caveat.step)?.start_s;
-      return at === null || at === void 0 ? [] : [{ x: at, text: caveat.text }];
+      const index = caveat.t ?? runs[0]?.answer.steps.find((step) => step.i === caveat.step)?.start_s;
+      return index === null || index === void 0 ? [] : [{ x: index, text: caveat.text }];
     });
-    const sheet = {
-      x: all.x,
+    const spec = {
+      x: merged.x,
       lines,
       marks,
-      ticks: bySeconds,
-      left: { name: what === "rt" ? "mean response time ns" : what === "iops" ? "IOPS" : "MB/s", log: true, format: what === "rt" ? span : brief },
-      tips: tips((x) => `${steps.get(x)?.place ?? ""} ${steps.get(x)?.name ?? ""} at ${lasting(x)}`.trim(), all.x, lines, (_2, one) => text2(one))
+      ticks: secondTicks,
+      left: {
+        name: quantity === "rt" ? "mean response time ns" : quantity === "iops" ? "IOPS" : "MB/s",
+        log: true,
+        format: quantity === "rt" ? formatNs : formatAxisValue
+      },
+      tooltip: lineTooltip(
+        (x) => `${steps.get(x)?.place ?? ""} ${steps.get(x)?.name ?? ""} at ${formatSeconds(x)}`.trim(),
+        merged.x,
+        lines,
+        (_2, item) => format(item)
+      )
     };
     return {
-      sheet,
-      keys: runs.length > 1 ? keysOf(lines) : [],
+      spec,
+      legend: runs.length > 1 ? legendOf(lines) : [],
       xName: "start_s",
       note: `One point for each step, at its start; logarithmic axis.${marks.length > 0 ? " Dashed lines: caveats." : ""} Click a point to see the step.`,
-      spoken: `${sheet.left.name} of ${count(steps.size)} steps over time.`
+      ariaLabel: `${spec.left.name} of ${formatCount(steps.size)} steps over time.`
     };
   }
-  function sensors(runs) {
-    const known2 = runs.flatMap((run) => run.answer.sensors && run.answer.sensors.t.length > 0 ? [{ run, one: run.answer.sensors }] : []);
-    const has2 = (pick) => known2.some((one) => pick(one).some((value) => typeof value === "number"));
-    const [warm, busy] = [has2(({ one }) => one.temperature), has2(({ one }) => one.load)];
-    if (!warm && !busy) return "Neither temperature nor host load was recorded.";
-    const columns = known2.flatMap(({ run, one }) => [
-      { run, x: one.t, y: one.temperature, right: false, name: "temperature" },
-      { run, x: one.t, y: one.load.map((share) => typeof share === "number" ? share * 100 : null), right: warm, name: "host load" }
+  function sensorsChart(runs) {
+    const recorded = runs.flatMap(
+      (run) => run.answer.sensors && run.answer.sensors.t.length > 0 ? [{ run, one: run.answer.sensors }] : []
+    );
+    const has = (pick) => recorded.some((item) => pick(item).some((value) => typeof value === "number"));
+    const [hasTemperature, hasLoad] = [has(({ one: item }) => item.temperature), has(({ one: item }) => item.load)];
+    if (!hasTemperature && !hasLoad) return "Neither temperature nor host load was recorded.";
+    const columns = recorded.flatMap(({ run, one: item }) => [
+      { run, x: item.t, y: item.temperature, right: false, name: "temperature" },
+      {
+        run,
+        x: item.t,
+        y: item.load.map((share) => typeof share === "number" ? share * 100 : null),
+        right: hasTemperature,
+        name: "host load"
+      }
     ]).filter((column) => column.y.some((value) => typeof value === "number"));
-    const all = joined(columns);
-    const several = known2.length > 1;
-    const load = { name: "load %", format: (value) => `${brief(value)} %` };
-    const lines = columns.map(({ run, right, name }, at) => ({
-      name: several ? `${name}, ${run.name}` : name,
-      color: color(several ? run.place : right ? 0 : 1, dark()),
-      y: all.y[at] ?? [],
-      kind: "points",
-      right,
-      ...right ? { dash: [5, 3] } : {}
-    }));
-    const sheet = {
-      x: all.x,
+    const merged = alignByX(columns);
+    const several = recorded.length > 1;
+    const loadAxis = { name: "load %", format: (value) => `${formatAxisValue(value)} %` };
+    const lines = columns.map(
+      ({ run, right, name }, index) => ({
+        name: several ? `${name}, ${run.name}` : name,
+        color: seriesColor(several ? run.colorIndex : right ? 0 : 1, isDark()),
+        y: merged.y[index] ?? [],
+        kind: "points",
+        right,
+        ...right ? { dash: [5, 3] } : {}
+      })
+    );
+    const spec = {
+      x: merged.x,
       lines,
       marks: [],
-      ticks: bySeconds,
-      left: !warm ? load : { name: "°C", low: lowest(known2.flatMap(({ one }) => one.temperature)), format: (value) => `${brief(value)} °C` },
-      ...warm && busy ? { right: load } : {},
-      tips: tips((x) => `At ${lasting(x)}`, all.x, lines, (line2, value) => line2.name.startsWith("host") ? number(value, "%") : number(value, "°C"))
+      ticks: secondTicks,
+      left: !hasTemperature ? loadAxis : {
+        name: "°C",
+        low: temperatureAxisLow(recorded.flatMap(({ one: item }) => item.temperature)),
+        format: (value) => `${formatAxisValue(value)} °C`
+      },
+      ...hasTemperature && hasLoad ? { right: loadAxis } : {},
+      tooltip: lineTooltip(
+        (x) => `At ${formatSeconds(x)}`,
+        merged.x,
+        lines,
+        (line, value) => line.name.startsWith("host") ? formatNumber(value, "%") : formatNumber(value, "°C")
+      )
     };
-    return { sheet, keys: keysOf(lines, " (right)"), xName: "t_s", note: [warm ? "Temperature of the drive." : "No temperature was recorded.", !busy ? "No host load was recorded." : `Load of the host's processors${warm ? " (right)." : "."}`].join(" "), spoken: "Temperature and host load over time." };
+    return {
+      spec,
+      legend: legendOf(lines, " (right)"),
+      xName: "t_s",
+      note: [
+        hasTemperature ? "Temperature of the drive." : "No temperature was recorded.",
+        !hasLoad ? "No host load was recorded." : `Load of the host's processors${hasTemperature ? " (right)." : "."}`
+      ].join(" "),
+      ariaLabel: "Temperature and host load over time."
+    };
   }
-  function lowest(values2) {
-    const known2 = values2.filter((value) => typeof value === "number");
-    return known2.length > 0 ? Math.floor(Math.min(...known2) / 5 - 1) * 5 : 0;
+  function temperatureAxisLow(values) {
+    const known = values.filter((value) => typeof value === "number");
+    return known.length > 0 ? Math.floor(Math.min(...known) / 5 - 1) * 5 : 0;
   }
-  const COLUMN = {
+  const COLUMN_NAMES = {
     reads: "reads",
     writes: "writes",
     bytes: "bytes",
@@ -7065,287 +7720,457 @@ ${new XMLSerializer().serializeToString(svg)}
     rt_p99: "99 %",
     rt_max: "maximum"
   };
-  function seconds(runs, what) {
-    const wanted = (key) => key !== "t" && (what === "rt" ? key.includes("rt") : key === "reads" || key === "writes");
-    const columns = runs.flatMap((run) => Object.keys(run.answer.intervals).filter(wanted).filter((key) => greatest(run.answer.intervals[key] ?? []) > 0).map((key) => ({ run, key, x: (run.answer.intervals["t"] ?? []).map((value) => value ?? 0), y: run.answer.intervals[key] ?? [] })));
-    if (columns.length === 0) return what === "rt" ? "No response times by second." : "This step has no accounting by second.";
-    const all = joined(columns);
+  function secondsChart(runs, quantity) {
+    const isWanted = (key) => key !== "t" && (quantity === "rt" ? key.includes("rt") : key === "reads" || key === "writes");
+    const columns = runs.flatMap(
+      (run) => Object.keys(run.answer.intervals).filter(isWanted).filter((key) => maxOf(run.answer.intervals[key] ?? []) > 0).map((key) => ({
+        run,
+        key,
+        x: (run.answer.intervals["t"] ?? []).map((value) => value ?? 0),
+        y: run.answer.intervals[key] ?? []
+      }))
+    );
+    if (columns.length === 0)
+      return quantity === "rt" ? "No response times by second." : "This step has no accounting by second.";
+    const merged = alignByX(columns);
     const several = runs.length > 1;
-    const lines = columns.map(({ run, key }, at) => ({
-      name: several ? `${COLUMN[key] ?? key}, ${run.name}` : COLUMN[key] ?? key,
-      color: color(several ? run.place : at, dark()),
-      y: all.y[at] ?? [],
-      kind: "points",
-      ...several && (key.includes("max") || key === "writes") ? { dash: [5, 3] } : {}
-    }));
-    const sheet = {
-      x: all.x,
+    const lines = columns.map(
+      ({ run, key }, index) => ({
+        name: several ? `${COLUMN_NAMES[key] ?? key}, ${run.name}` : COLUMN_NAMES[key] ?? key,
+        color: seriesColor(several ? run.colorIndex : index, isDark()),
+        y: merged.y[index] ?? [],
+        kind: "points",
+        ...several && (key.includes("max") || key === "writes") ? { dash: [5, 3] } : {}
+      })
+    );
+    const spec = {
+      x: merged.x,
       lines,
       marks: [],
-      ticks: bySeconds,
-      left: { name: what === "rt" ? "response time ns" : "I/Os per second", log: what === "rt", format: what === "rt" ? span : brief },
-      tips: tips((x) => `At ${lasting(x)}`, all.x, lines, (_2, value) => what === "rt" ? span(value) : count(value))
+      ticks: secondTicks,
+      left: {
+        name: quantity === "rt" ? "response time ns" : "I/Os per second",
+        log: quantity === "rt",
+        format: quantity === "rt" ? formatNs : formatAxisValue
+      },
+      tooltip: lineTooltip(
+        (x) => `At ${formatSeconds(x)}`,
+        merged.x,
+        lines,
+        (_2, value) => quantity === "rt" ? formatNs(value) : formatCount(value)
+      )
     };
-    return { sheet, keys: keysOf(lines), xName: "t_s", note: what === "rt" ? "Response times of each second." : "I/Os of each second.", spoken: `${sheet.left.name} by second.` };
+    return {
+      spec,
+      legend: legendOf(lines),
+      xName: "t_s",
+      note: quantity === "rt" ? "Response times of each second." : "I/Os of each second.",
+      ariaLabel: `${spec.left.name} by second.`
+    };
   }
-  function percentiles(runs) {
+  function percentilesChart(runs) {
     const curves = runs.map(({ answer }) => {
-      const curve = exceedance(answer.histogram.upper_ns, answer.histogram.counts);
-      const said2 = answer.percentiles.filter((pair) => pair[1] !== null && pair[0] < 100);
-      return curve.x.length > 0 ? curve : { x: said2.map(([p]) => nines(p / 100)), y: said2.map(([, ns]) => ns) };
+      const curve = percentileCurve(answer.histogram.upper_ns, answer.histogram.counts);
+      const reported = answer.percentiles.filter((pair) => pair[1] !== null && pair[0] < 100);
+      return curve.x.length > 0 ? curve : { x: reported.map(([p]) => nines(p / 100)), y: reported.map(([, ns]) => ns) };
     });
-    const all = joined(curves);
-    if (all.x.length === 0) return "No response times in this step.";
-    const lines = runs.map(({ name, place }, at) => plain({ name, color: color(place, dark()), y: bridged(all.x, curves[at] ?? { x: [], y: [] }), width: 1.8 }));
-    const sheet = {
-      x: all.x,
+    const merged = alignByX(curves);
+    if (merged.x.length === 0) return "No response times in this step.";
+    const lines = runs.map(
+      ({ name, colorIndex: place }, index) => straightLine({
+        name,
+        color: seriesColor(place, isDark()),
+        y: interpolate(merged.x, curves[index] ?? { x: [], y: [] }),
+        width: 1.8
+      })
+    );
+    const spec = {
+      x: merged.x,
       lines,
       marks: [],
-      ticks: (from, to) => byNines().filter(([value]) => value >= from - 1e-9 && value <= to),
-      left: { name: "response time ns", log: true, format: span },
-      tips: tips((x) => `${number((1 - Math.pow(10, -x)) * 100)} % of I/Os took at most`, all.x, lines, (_2, value) => span(value))
+      ticks: (from, to) => percentileTicks().filter(([value]) => value >= from - 1e-9 && value <= to),
+      left: { name: "response time ns", log: true, format: formatNs },
+      tooltip: lineTooltip(
+        (x) => `${formatNumber((1 - Math.pow(10, -x)) * 100)} % of I/Os took at most`,
+        merged.x,
+        lines,
+        (_2, value) => formatNs(value)
+      )
     };
-    return { sheet, keys: runs.length > 1 ? keysOf(lines) : [], xName: "nines", note: "How many I/Os took at most how long, from the histogram of the step.", spoken: "Response time by percentile." };
+    return {
+      spec,
+      legend: runs.length > 1 ? legendOf(lines) : [],
+      xName: "nines",
+      note: "How many I/Os took at most how long, from the histogram of the step.",
+      ariaLabel: "Response time by percentile."
+    };
   }
-  function bridged(x, curve) {
-    let at = 0;
+  function interpolate(x, curve) {
+    let index = 0;
     return x.map((value) => {
-      while (at < curve.x.length - 2 && (curve.x[at + 1] ?? 0) < value) at += 1;
-      const [x0, x1, y0, y1] = [curve.x[at], curve.x[at + 1] ?? curve.x[at], curve.y[at], curve.y[at + 1] ?? curve.y[at]];
-      if (x0 === void 0 || x1 === void 0 || y0 === void 0 || y1 === void 0 || value < x0 || value > x1) return null;
+      while (index < curve.x.length - 2 && (curve.x[index + 1] ?? 0) < value) index += 1;
+      const [x0, x1, y0, y1] = [
+        curve.x[index],
+        curve.x[index + 1] ?? curve.x[index],
+        curve.y[index],
+        curve.y[index + 1] ?? curve.y[index]
+      ];
+      if (x0 === void 0 || x1 === void 0 || y0 === void 0 || y1 === void 0 || value < x0 || value > x1)
+        return null;
       return x1 === x0 ? y0 : y0 + (value - x0) / (x1 - x0) * (y1 - y0);
     });
   }
-  const AGAIN_MS = 2e3;
-  const TRACKS = 9;
+  const REFRESH_MS = 2e3;
+  const FIRST_TRACKS = 9;
   class RunPage {
     constructor(app) {
       this.app = app;
       this.root = h("div", { class: "page" });
       this.facts = h("div", { class: "facts", role: "status" });
       this.bar = h("div", { class: "bar" });
-      this.rounds = h("div", { class: "grid" });
+      this.trackGrid = h("div", { class: "grid" });
       this.file = () => shortNameOf(this.app);
-      this.rate = new DrawingPanel("Steps", this.file, "run", 220, this.hands());
-      this.times = new DrawingPanel("Response time of steps", this.file, "run", 180, this.hands());
-      this.sense = new DrawingPanel("Temperature and host load", this.file, "run", 150, { zoom: (from, to) => this.zoom(from, to) });
-      this.list = new TablePanel("Step list", this.file);
+      this.rate = new ChartPanel("Steps", this.file, "run", 220, this.handlers());
+      this.times = new ChartPanel("Response time of steps", this.file, "run", 180, this.handlers());
+      this.sensors = new ChartPanel("Temperature and host load", this.file, "run", 150, {
+        onZoom: (from, to) => this.zoom(from, to)
+      });
+      this.stepList = new TablePanel("Step list", this.file);
       this.caveats = h("section", { class: "panel" });
       this.detail = h("section", { class: "detail", "aria-label": "Step" });
-      this.closer = {
-        ios: new DrawingPanel("Seconds of the step", this.file, "second", 180, {}),
-        rt: new DrawingPanel("Response times by second", this.file, "second", 180, {}),
-        nines: new DrawingPanel("Response time by percentile", this.file, void 0, 220, {}),
+      this.stepPanels = {
+        ios: new ChartPanel("Seconds of the step", this.file, "second", 180, {}),
+        rt: new ChartPanel("Response times by second", this.file, "second", 180, {}),
+        nines: new ChartPanel("Response time by percentile", this.file, void 0, 220, {}),
         table: new TablePanel("Percentiles and disk statistics", this.file)
       };
       this.tracks = /* @__PURE__ */ new Map();
-      this.all = false;
+      this.showAllTracks = false;
       this.runs = [];
       this.closed = false;
-      this.turn = 0;
-      this.drawn = "";
+      this.lastLoad = 0;
+      this.drawnState = "";
       this.lastNines = 3;
       this.rate.root.dataset["view"] = "steps";
       this.times.root.dataset["view"] = "times";
-      this.sense.root.dataset["view"] = "sensors";
-      this.list.root.dataset["view"] = "list";
-      this.closer.nines.root.dataset["view"] = "nines";
-      this.closer.ios.root.dataset["view"] = "seconds";
-      this.detail.append(h("h2", {}, "Step"), this.closer.ios.root, this.closer.rt.root, this.closer.nines.root, this.closer.table.root);
-      this.root.append(this.facts, this.bar, this.rounds, this.rate.root, this.times.root, this.sense.root, this.detail, this.list.root, this.caveats);
+      this.sensors.root.dataset["view"] = "sensors";
+      this.stepList.root.dataset["view"] = "list";
+      this.stepPanels.nines.root.dataset["view"] = "nines";
+      this.stepPanels.ios.root.dataset["view"] = "seconds";
+      this.detail.append(
+        h("h2", {}, "Step"),
+        this.stepPanels.ios.root,
+        this.stepPanels.rt.root,
+        this.stepPanels.nines.root,
+        this.stepPanels.table.root
+      );
+      this.root.append(
+        this.facts,
+        this.bar,
+        this.trackGrid,
+        this.rate.root,
+        this.times.root,
+        this.sensors.root,
+        this.detail,
+        this.stepList.root,
+        this.caveats
+      );
     }
-    hands() {
-      return { pick: (_2, x) => this.pickAt(x), zoom: (from, to) => this.zoom(from, to) };
+    handlers() {
+      return { onClick: (_2, x) => this.openNearestStep(x), onZoom: (from, to) => this.zoom(from, to) };
     }
-    /** Shows a part of the run, in seconds; the address has nanoseconds, as for captures. */
+    /** Shows a range of the run given in seconds. The state has nanoseconds, as for captures. */
     zoom(from, to) {
-      const part = inside(from * 1e9, to * 1e9, this.end() * 1e9);
-      this.app.go({ from: part?.from, to: part?.to });
+      const range = clampRange(from * 1e9, to * 1e9, this.duration() * 1e9);
+      this.app.navigate({ from: range?.from, to: range?.to });
     }
     update() {
       void this.load(false);
     }
-    async load(fresh) {
-      this.turn += 1;
-      const turn = this.turn;
+    async load(refresh) {
+      this.lastLoad += 1;
+      const thisLoad = this.lastLoad;
       window.clearTimeout(this.timer);
       const { n, runs } = this.app.state;
-      const wanted = [n, ...runs].filter((one) => one !== void 0 && itemOf(this.app, one)?.kind === "run");
+      const wanted = [n, ...runs].filter(
+        (one) => one !== void 0 && itemOf(this.app, one)?.kind === "run"
+      );
       try {
-        const answers = await Promise.all([...new Set(wanted)].map(async (one, place) => {
-          const item = itemOf(this.app, one);
-          const answer = await ask(url("run", { n: one }), fresh || item?.live === true);
-          return { name: item ? shortName(item) : String(one), place, answer, n: one };
-        }));
-        if (this.closed || turn !== this.turn) return;
-        this.runs = distinct(answers);
-        const now = JSON.stringify(answers.map(({ n: one, answer }) => [one, answer.steps.length, answer.tracks, answer.caveats.length, answer.state]));
-        if (fresh && now === this.drawn) this.about();
-        else this.draw(answers.map((one) => one.n), fresh);
-        this.drawn = now;
+        const answers = await Promise.all(
+          [...new Set(wanted)].map(async (n2, colorIndex) => {
+            const item = itemOf(this.app, n2);
+            const answer = await getAnswer(apiUrl("run", { n: n2 }), refresh || item?.live === true);
+            return { name: item ? shortName(item) : String(n2), colorIndex, answer, n: n2 };
+          })
+        );
+        if (this.closed || thisLoad !== this.lastLoad) return;
+        this.runs = withDistinctNames(answers);
+        const now = JSON.stringify(
+          answers.map(({ n: n2, answer }) => [n2, answer.steps.length, answer.tracks, answer.caveats.length, answer.state])
+        );
+        if (refresh && now === this.drawnState) this.drawFacts();
+        else
+          this.draw(
+            answers.map((one) => one.n),
+            refresh
+          );
+        this.drawnState = now;
       } catch (error) {
-        if (!this.closed && turn === this.turn) this.facts.replaceChildren(h("p", { class: "notice" }, said(error)));
+        if (!this.closed && thisLoad === this.lastLoad)
+          this.facts.replaceChildren(h("p", { class: "notice" }, errorMessage(error)));
       }
-      if (this.closed || turn !== this.turn || exported()) return;
+      if (this.closed || thisLoad !== this.lastLoad || isExported()) return;
       const live = this.runs.some((run) => run.answer.state === "live") || wanted.some((one) => itemOf(this.app, one)?.live);
-      if (live) this.timer = window.setTimeout(() => void this.load(true), document.hidden ? AGAIN_MS * 5 : AGAIN_MS);
+      if (live) this.timer = window.setTimeout(() => void this.load(true), document.hidden ? REFRESH_MS * 5 : REFRESH_MS);
     }
-    draw(numbers, refreshed) {
-      this.about();
-      this.controls();
+    draw(numbers, isRefresh) {
+      this.drawFacts();
+      this.drawControls();
       this.drawTracks();
-      const reach = this.reach();
+      const xRange = this.xRange();
       const { measure } = this.app.state;
-      this.rate.name(measure === "iops" ? "IOPS of steps" : "MB/s of steps");
-      void this.rate.load(Promise.resolve(stepsOver(this.runs, measure)), () => reach);
-      void this.times.load(Promise.resolve(stepsOver(this.runs, "rt")), () => reach);
-      void this.sense.load(Promise.resolve(sensors(this.runs)), () => reach);
-      void this.list.load(Promise.resolve(this.listed()));
+      this.rate.setTitle(measure === "iops" ? "IOPS of steps" : "MB/s of steps");
+      void this.rate.load(Promise.resolve(stepsChart(this.runs, measure)), () => xRange);
+      void this.times.load(Promise.resolve(stepsChart(this.runs, "rt")), () => xRange);
+      void this.sensors.load(Promise.resolve(sensorsChart(this.runs)), () => xRange);
+      void this.stepList.load(Promise.resolve(this.stepTable()));
       const first = this.runs[0]?.answer;
-      this.caveats.replaceChildren(h("h3", {}, "Caveats"), caveatList(first?.caveats ?? [], (caveat) => this.app.go({ step: caveat.step ?? void 0 })));
-      void this.drawStep(numbers, refreshed);
+      this.caveats.replaceChildren(
+        h("h3", {}, "Caveats"),
+        caveatList(first?.caveats ?? [], (caveat) => this.app.navigate({ step: caveat.step ?? void 0 }))
+      );
+      void this.drawStep(numbers, isRefresh);
     }
-    reach() {
+    xRange() {
       const { from, to } = this.app.state;
-      return from !== void 0 && to !== void 0 ? [from / 1e9, to / 1e9] : [0, this.end()];
+      return from !== void 0 && to !== void 0 ? [from / 1e9, to / 1e9] : [0, this.duration()];
     }
-    end() {
-      const ends = this.runs.flatMap(({ answer }) => answer.steps.map((step) => (step.start_s ?? 0) + (step.seconds ?? 0)));
-      return ends.reduce((last, one) => Math.max(last, one), 1);
+    duration() {
+      const ends = this.runs.flatMap(
+        ({ answer }) => answer.steps.map((step) => (step.start_s ?? 0) + (step.seconds ?? 0))
+      );
+      return ends.reduce((last, item) => Math.max(last, item), 1);
     }
-    about() {
+    drawFacts() {
       const first = this.runs[0]?.answer;
       if (!first) return;
-      const left = first.state === "live" && first.time_left_s !== null && first.time_left_s !== void 0 ? `about ${lasting(first.time_left_s)} left` : "";
-      const words = [first.procedure, deviceText(first.device), first.state_text ?? first.state, left, `${count(first.steps.length)} steps`].filter(Boolean);
-      this.facts.replaceChildren(h("p", { class: "headline" }, words.join(" · ")));
-      if (first.counts_flushes) this.facts.append(h("p", { class: "quiet" }, "Flushes count as I/Os, as in the report of a replay."));
-      if (first.state === "live") this.facts.append(h("p", { class: "quiet" }, "This run goes on. The page refreshes by itself."));
-      if (exported()) this.facts.append(h("p", { class: "notice" }, "Exported page: its numbers are inside. Steps without stored details, and a run that goes on, need steadfast explore."));
+      const timeLeft = first.state === "live" && first.time_left_s !== null && first.time_left_s !== void 0 ? `about ${formatSeconds(first.time_left_s)} left` : "";
+      const facts = [
+        first.procedure,
+        deviceText(first.device),
+        first.state_text ?? first.state,
+        timeLeft,
+        `${formatCount(first.steps.length)} steps`
+      ].filter(Boolean);
+      this.facts.replaceChildren(h("p", { class: "headline" }, facts.join(" · ")));
+      if (first.counts_flushes)
+        this.facts.append(h("p", { class: "quiet" }, "Flushes count as I/Os, as in the report of a replay."));
+      if (first.state === "live")
+        this.facts.append(h("p", { class: "quiet" }, "This run goes on. The page refreshes by itself."));
+      if (isExported())
+        this.facts.append(
+          h(
+            "p",
+            { class: "notice" },
+            "Exported page: its numbers are inside. Steps without stored details, and a run that goes on, need steadfast explore."
+          )
+        );
     }
-    controls() {
+    drawControls() {
       const { state, meta } = this.app;
-      const others = meta.items.filter((item) => item.kind === "run" && item.n !== state.n && !state.runs.includes(item.n));
-      const select = h("select", { "aria-label": "Overlay a run", onchange: () => {
-        if (select.value !== "") this.app.go({ runs: [...state.runs, Number(select.value)] });
-      } }, h("option", { value: "" }, "Overlay a run …"), ...others.map((item) => h("option", { value: item.n }, shortName(item))));
+      const others = meta.items.filter(
+        (item) => item.kind === "run" && item.n !== state.n && !state.runs.includes(item.n)
+      );
+      const select = h(
+        "select",
+        {
+          "aria-label": "Overlay a run",
+          onchange: () => {
+            if (select.value !== "") this.app.navigate({ runs: [...state.runs, Number(select.value)] });
+          }
+        },
+        h("option", { value: "" }, "Overlay a run …"),
+        ...others.map((item) => h("option", { value: item.n }, shortName(item)))
+      );
       const chips = state.runs.flatMap((n) => {
         const item = itemOf(this.app, n);
-        return item ? [button(`${shortName(item)} ×`, () => this.app.go({ runs: state.runs.filter((one) => one !== n) }), { class: "chip", title: "Remove this run" })] : [];
+        return item ? [
+          button(`${shortName(item)} ×`, () => this.app.navigate({ runs: state.runs.filter((one) => one !== n) }), {
+            class: "chip",
+            title: "Remove this run"
+          })
+        ] : [];
       });
-      const [from, to] = this.reach();
+      const [from, to] = this.xRange();
       if (state.from !== void 0) {
-        chips.push(button(`${lasting(from)} to ${lasting(to)} ×`, () => this.app.go({ from: void 0, to: void 0 }), { class: "chip", title: "Show the whole run" }));
+        chips.push(
+          button(
+            `${formatSeconds(from)} to ${formatSeconds(to)} ×`,
+            () => this.app.navigate({ from: void 0, to: void 0 }),
+            { class: "chip", title: "Show the whole run" }
+          )
+        );
       }
       this.bar.replaceChildren(
-        choice("Measure", [["iops", "IOPS"], ["mb", "MB/s"]], state.measure, (measure) => this.app.go({ measure })),
-        ...others.length > 0 && !exported() ? [select] : [],
+        buttonGroup(
+          "Measure",
+          [
+            ["iops", "IOPS"],
+            ["mb", "MB/s"]
+          ],
+          state.measure,
+          (measure) => this.app.navigate({ measure })
+        ),
+        ...others.length > 0 && !isExported() ? [select] : [],
         h("span", { class: "chips" }, ...chips)
       );
     }
     drawTracks() {
-      const names = [...new Set(this.runs.flatMap(({ answer }) => answer.tracks.map((one) => one.name)))];
-      const shown = this.all ? names : names.slice(0, TRACKS);
+      const names = [...new Set(this.runs.flatMap(({ answer }) => answer.tracks.map((item) => item.name)))];
+      const shown = this.showAllTracks ? names : names.slice(0, FIRST_TRACKS);
       for (const name of shown) {
         if (this.tracks.has(name)) continue;
-        const panel = new DrawingPanel(name, this.file, void 0, 190, {});
+        const panel = new ChartPanel(name, this.file, void 0, 190, {});
         panel.root.dataset["view"] = "track";
         this.tracks.set(name, panel);
       }
-      const more = names.length > shown.length ? button(`Show all ${names.length} variables`, () => {
-        this.all = true;
+      const showAllButton = names.length > shown.length ? button(`Show all ${names.length} variables`, () => {
+        this.showAllTracks = true;
         this.drawTracks();
       }) : void 0;
       const panels = shown.flatMap((name) => this.tracks.get(name)?.root ?? []);
-      const same = panels.length > 0 && panels.every((panel, at) => this.rounds.children[at] === panel) && this.rounds.children.length === panels.length + Number(more !== void 0);
-      if (!same) this.rounds.replaceChildren(...panels, ...more ? [more] : []);
-      this.rounds.hidden = panels.length === 0;
+      const isUnchanged = panels.length > 0 && panels.every((panel, index) => this.trackGrid.children[index] === panel) && this.trackGrid.children.length === panels.length + Number(showAllButton !== void 0);
+      if (!isUnchanged) this.trackGrid.replaceChildren(...panels, ...showAllButton ? [showAllButton] : []);
+      this.trackGrid.hidden = panels.length === 0;
       for (const name of shown) {
-        const rounds = this.runs.flatMap(({ answer }) => answer.tracks.find((one) => one.name === name)?.rounds.map((each) => each.round) ?? []);
+        const rounds = this.runs.flatMap(
+          ({ answer }) => answer.tracks.find((item) => item.name === name)?.rounds.map((each) => each.round) ?? []
+        );
         const reach = [Math.min(1, ...rounds) - 0.5, Math.max(5, ...rounds) + 0.5];
-        void this.tracks.get(name)?.load(Promise.resolve(track(name, this.runs)), () => reach);
+        void this.tracks.get(name)?.load(Promise.resolve(trackChart(name, this.runs)), () => reach);
       }
     }
-    listed() {
+    stepTable() {
       const steps = this.runs[0]?.answer.steps ?? [];
       if (steps.length === 0) return "No step is finished yet.";
       const columns = [
-        { head: "Step", value: (step) => step.i, text: (step) => `${step.i} ${step.name}` },
-        { head: "Place", value: (step) => step.place },
-        { head: "Start", value: (step) => step.start_s, text: (step) => lasting(step.start_s) },
-        { head: "Time", value: (step) => step.seconds, text: (step) => lasting(step.seconds) },
-        { head: "I/Os", value: (step) => step.ios, text: (step) => count(step.ios) },
-        { head: "Amount", value: (step) => step.bytes, text: (step) => amount(step.bytes) },
-        { head: "IOPS", value: (step) => step.iops, text: (step) => number(step.iops) },
-        { head: "MB/s", value: (step) => step.mb_s, text: (step) => number(step.mb_s) },
-        { head: "Mean", value: (step) => step.rt_mean_ns, text: (step) => span(step.rt_mean_ns) },
-        { head: "99 %", value: (step) => step.rt_p99_ns, text: (step) => span(step.rt_p99_ns) },
-        { head: "Maximum", value: (step) => step.rt_max_ns, text: (step) => span(step.rt_max_ns) },
-        { head: "Caveats", value: (step) => step.caveats?.length ?? 0, text: (step) => (step.caveats ?? []).map((one) => typeof one === "string" ? one : one.text).join("; ") || "–" }
+        { header: "Step", value: (step) => step.i, text: (step) => `${step.i} ${step.name}` },
+        { header: "Place", value: (step) => step.place },
+        { header: "Start", value: (step) => step.start_s, text: (step) => formatSeconds(step.start_s) },
+        { header: "Time", value: (step) => step.seconds, text: (step) => formatSeconds(step.seconds) },
+        { header: "I/Os", value: (step) => step.ios, text: (step) => formatCount(step.ios) },
+        { header: "Amount", value: (step) => step.bytes, text: (step) => formatBytes(step.bytes) },
+        { header: "IOPS", value: (step) => step.iops, text: (step) => formatNumber(step.iops) },
+        { header: "MB/s", value: (step) => step.mb_s, text: (step) => formatNumber(step.mb_s) },
+        { header: "Mean", value: (step) => step.rt_mean_ns, text: (step) => formatNs(step.rt_mean_ns) },
+        { header: "99 %", value: (step) => step.rt_p99_ns, text: (step) => formatNs(step.rt_p99_ns) },
+        { header: "Maximum", value: (step) => step.rt_max_ns, text: (step) => formatNs(step.rt_max_ns) },
+        {
+          header: "Caveats",
+          value: (step) => step.caveats?.length ?? 0,
+          text: (step) => (step.caveats ?? []).map((item) => typeof item === "string" ? item : item.text).join("; ") || "–"
+        }
       ];
-      const choose = {
-        pick: (step) => this.app.go({ step: step.i }),
+      const selection = {
+        onSelect: (step) => this.app.navigate({ step: step.i }),
         title: "Show this step closely",
-        chosen: (step) => step.i === this.app.state.step
+        isSelected: (step) => step.i === this.app.state.step
       };
-      return { content: table("Steps in their order", columns, steps, choose), csv: tableCsv(columns, steps) };
+      return { content: renderTable("Steps in their order", columns, steps, selection), csv: tableCsv(columns, steps) };
     }
-    pickAt(x) {
-      const placed2 = this.runs.flatMap(({ answer }) => answer.steps.filter((step) => step.start_s !== null));
-      const nearest = placed2.reduce((best, step) => !best || Math.abs((step.start_s ?? 0) - x) < Math.abs((best.start_s ?? 0) - x) ? step : best, void 0);
-      if (nearest) this.app.go({ step: nearest.i });
+    openNearestStep(x) {
+      const started = this.runs.flatMap(({ answer }) => answer.steps.filter((step) => step.start_s !== null));
+      const nearest = started.reduce(
+        (best, step) => !best || Math.abs((step.start_s ?? 0) - x) < Math.abs((best.start_s ?? 0) - x) ? step : best,
+        void 0
+      );
+      if (nearest) this.app.navigate({ step: nearest.i });
     }
-    async drawStep(numbers, refreshed) {
+    async drawStep(numbers, isRefresh) {
       const { step } = this.app.state;
-      const first = this.runs[0]?.answer.steps.find((one) => one.i === step);
+      const first = this.runs[0]?.answer.steps.find((item) => item.i === step);
       this.detail.hidden = first === void 0;
-      if (step === void 0 || first === void 0 || refreshed) return;
+      if (step === void 0 || first === void 0 || isRefresh) return;
       const title = this.detail.querySelector("h2");
       if (title) title.textContent = `Step ${step}: ${first.place} ${first.name}`;
-      const coming = this.stepAnswers(numbers, step, first);
-      const drawn2 = (make) => coming.then(make);
-      const long = first.seconds ?? 1;
-      const ends = (await coming.catch(() => [])).flatMap(({ answer }) => (answer.intervals["t"] ?? []).map((value) => value ?? 0));
-      const time = [Math.min(0, ...ends), Math.max(ends.length > 0 ? 0 : long, ...ends) + 0.5];
-      void this.closer.ios.load(drawn2((found) => seconds(found, "ios")), () => time);
-      void this.closer.rt.load(drawn2((found) => seconds(found, "rt")), () => time);
-      void this.closer.nines.load(drawn2(percentiles), () => [0, this.lastNines]);
-      void this.closer.table.load(coming.then((found) => tableOf(found)));
-      if (this.closely === step) return;
-      this.closely = step;
+      const pending = this.stepAnswers(numbers, step, first);
+      const chartOf = (make) => pending.then(make);
+      const stepSeconds = first.seconds ?? 1;
+      const ends = (await pending.catch(() => [])).flatMap(
+        ({ answer }) => (answer.intervals["t"] ?? []).map((value) => value ?? 0)
+      );
+      const timeRange = [
+        Math.min(0, ...ends),
+        Math.max(ends.length > 0 ? 0 : stepSeconds, ...ends) + 0.5
+      ];
+      void this.stepPanels.ios.load(
+        chartOf((answers) => secondsChart(answers, "ios")),
+        () => timeRange
+      );
+      void this.stepPanels.rt.load(
+        chartOf((answers) => secondsChart(answers, "rt")),
+        () => timeRange
+      );
+      void this.stepPanels.nines.load(chartOf(percentilesChart), () => [0, this.lastNines]);
+      void this.stepPanels.table.load(pending.then((answers) => stepDetailTable(answers)));
+      if (this.scrolledStep === step) return;
+      this.scrolledStep = step;
       this.detail.scrollIntoView({ block: "nearest" });
     }
-    /** The same step of every run: that of the same place and name, else none. */
+    /** Returns the answers for a step and for the steps of other runs that have the same place and name. */
     async stepAnswers(numbers, i, first) {
-      const found = await Promise.all(this.runs.map(async (run, at) => {
-        const same = at === 0 ? i : run.answer.steps.find((one) => one.place === first?.place && one.name === first.name)?.i;
-        const n = numbers[at];
-        if (same === void 0 || n === void 0) return [];
-        const address2 = url("run/step", { n, i: same });
-        if (at > 0 && !has(address2)) return [];
-        return [{ ...run, answer: await ask(address2) }];
-      }));
-      const all = found.flat();
-      const most = Math.max(10, ...all.map(({ answer }) => answer.histogram.counts.reduce((sum, one) => sum + one, 0)));
-      this.lastNines = Math.max(2, Math.min(7, Math.log10(most)));
-      return all;
+      const found = await Promise.all(
+        this.runs.map(async (run, index) => {
+          const stepIndex = index === 0 ? i : run.answer.steps.find((item) => item.place === first?.place && item.name === first.name)?.i;
+          const n = numbers[index];
+          if (stepIndex === void 0 || n === void 0) return [];
+          const address = apiUrl("run/step", { n, i: stepIndex });
+          if (index > 0 && !isAvailable(address)) return [];
+          return [{ ...run, answer: await getAnswer(address) }];
+        })
+      );
+      const answers = found.flat();
+      const mostIos = Math.max(
+        10,
+        ...answers.map(({ answer }) => answer.histogram.counts.reduce((sum, item) => sum + item, 0))
+      );
+      this.lastNines = Math.max(2, Math.min(7, Math.log10(mostIos)));
+      return answers;
     }
     redraw() {
-      for (const panel of [this.rate, this.times, this.sense, ...this.tracks.values(), this.closer.ios, this.closer.rt, this.closer.nines]) panel.pane.resize();
+      for (const panel of [
+        this.rate,
+        this.times,
+        this.sensors,
+        ...this.tracks.values(),
+        this.stepPanels.ios,
+        this.stepPanels.rt,
+        this.stepPanels.nines
+      ])
+        panel.pane.resize();
       this.update();
     }
     close() {
       this.closed = true;
       window.clearTimeout(this.timer);
-      for (const panel of [this.rate, this.times, this.sense, ...this.tracks.values(), this.closer.ios, this.closer.rt, this.closer.nines]) panel.pane.destroy();
+      for (const panel of [
+        this.rate,
+        this.times,
+        this.sensors,
+        ...this.tracks.values(),
+        this.stepPanels.ios,
+        this.stepPanels.rt,
+        this.stepPanels.nines
+      ])
+        panel.pane.destroy();
     }
-    key(event) {
+    handleKey(event) {
       const steps = this.runs[0]?.answer.steps ?? [];
-      const at = steps.findIndex((step) => step.i === this.app.state.step);
-      const next = event.key === "ArrowRight" ? steps[at + 1] : event.key === "ArrowLeft" ? steps[Math.max(0, at - 1)] : void 0;
-      if (next) this.app.go({ step: next.i });
-      else if (event.key === "Home") this.app.go({ from: void 0, to: void 0 });
-      else if (event.key === "m") this.app.go({ measure: this.app.state.measure === "iops" ? "mb" : "iops" });
+      const index = steps.findIndex((step) => step.i === this.app.state.step);
+      const next = event.key === "ArrowRight" ? steps[index + 1] : event.key === "ArrowLeft" ? steps[Math.max(0, index - 1)] : void 0;
+      if (next) this.app.navigate({ step: next.i });
+      else if (event.key === "Home") this.app.navigate({ from: void 0, to: void 0 });
+      else if (event.key === "m") this.app.navigate({ measure: this.app.state.measure === "iops" ? "mb" : "iops" });
       else return false;
       return true;
     }
@@ -7354,35 +8179,48 @@ ${new XMLSerializer().serializeToString(svg)}
     const item = itemOf(app, app.state.n);
     return item ? shortName(item) : "run";
   }
-  function distinct(runs) {
-    return runs.map((run, at) => {
+  function withDistinctNames(runs) {
+    return runs.map((run, index) => {
       const same = runs.filter((other) => other.name === run.name);
-      return same.length > 1 ? { ...run, name: `${run.name} (${at + 1})` } : run;
+      return same.length > 1 ? { ...run, name: `${run.name} (${index + 1})` } : run;
     });
   }
   function deviceText(device) {
     if (typeof device === "string") return device;
     if (device === null || typeof device !== "object") return "";
     const facts = device;
-    const size = typeof facts["capacity"] === "number" ? amount(facts["capacity"]) : "";
-    return [facts["model"] ?? facts["name"], facts["path"], size].filter((one) => typeof one === "string" && one !== "").join(", ");
+    const size = typeof facts["capacity"] === "number" ? formatBytes(facts["capacity"]) : "";
+    return [facts["model"] ?? facts["name"], facts["path"], size].filter((item) => typeof item === "string" && item !== "").join(", ");
   }
-  function tableOf(found) {
-    const first = found[0]?.answer;
+  function stepDetailTable(answers) {
+    const first = answers[0]?.answer;
     if (!first) return "No details of this step.";
     const columns = [
-      { head: "Percentile", value: (row) => row[0] },
-      ...found.map((run, at) => ({ head: run.name, value: (row) => row[at + 1], text: (row) => span(row[at + 1]) }))
+      { header: "Percentile", value: (row) => row[0] },
+      ...answers.map((run, index) => ({
+        header: run.name,
+        value: (row) => row[index + 1],
+        text: (row) => formatNs(row[index + 1])
+      }))
     ];
-    const rows = first.percentiles.map(([p]) => [`${Number(p.toFixed(6))} %`, ...found.map(({ answer }) => answer.percentiles.find(([q]) => q === p)?.[1] ?? null)]);
-    const disk = Object.entries(first.diskstats ?? {}).map(([name, value]) => [name.replace(/_/g, " "), typeof value === "number" ? count(value) : String(value ?? "–")]);
-    const diskColumns = [{ head: "Disk statistics (/proc/diskstats)", value: (row) => row[0] }, { head: "Value", value: (row) => row[1] }];
+    const rows = first.percentiles.map(([p]) => [
+      `${Number(p.toFixed(6))} %`,
+      ...answers.map(({ answer }) => answer.percentiles.find(([q]) => q === p)?.[1] ?? null)
+    ]);
+    const disk = Object.entries(first.diskstats ?? {}).map(([name, value]) => [
+      name.replace(/_/g, " "),
+      typeof value === "number" ? formatCount(value) : String(value ?? "–")
+    ]);
+    const diskColumns = [
+      { header: "Disk statistics (/proc/diskstats)", value: (row) => row[0] },
+      { header: "Value", value: (row) => row[1] }
+    ];
     return {
       content: h(
         "div",
         { class: "pair" },
-        table("Percentiles", columns, rows),
-        disk.length > 0 ? table("Disk statistics of the step", diskColumns, disk) : h("p", { class: "quiet" }, "No disk statistics of this step.")
+        renderTable("Percentiles", columns, rows),
+        disk.length > 0 ? renderTable("Disk statistics of the step", diskColumns, disk) : h("p", { class: "quiet" }, "No disk statistics of this step.")
       ),
       csv: tableCsv(columns, rows) + "\r\n" + tableCsv(diskColumns, disk)
     };
@@ -7392,28 +8230,36 @@ ${new XMLSerializer().serializeToString(svg)}
   class Explorer {
     constructor() {
       this.meta = { version: "", items: [] };
-      this.files = h("nav", { class: "files", "aria-label": "Captures and runs" });
-      this.place = h("main", { id: "view", tabindex: -1 });
+      this.fileList = h("nav", { class: "files", "aria-label": "Captures and runs" });
+      this.view = h("main", { id: "view", tabindex: -1 });
       this.depth = 0;
-      this.state = parse(location.hash);
+      this.state = parseHash(location.hash);
       const title = h("h1", {}, "Steadfast explorer");
       const theme = themeButton();
       theme.addEventListener("click", () => this.page?.redraw());
       const back = button("Back", () => this.back(), { title: "Back to what was shown before (Esc)", id: "back" });
-      const about = button("?", () => help(exported()), { title: "Help (?)", "aria-label": "Help" });
-      const top = h("header", { class: "top" }, title, this.files, h("div", { class: "tools" }, back, about, theme));
-      document.body.append(h("a", { class: "skip", href: "#view", onclick: (event) => this.skip(event) }, "Skip to the drawings"), top, this.place);
-      window.addEventListener("popstate", () => this.returned());
-      window.addEventListener("keydown", (event) => this.key(event));
+      const about = button("?", () => showHelp(isExported()), { title: "Help (?)", "aria-label": "Help" });
+      const top = h("header", { class: "top" }, title, this.fileList, h("div", { class: "tools" }, back, about, theme));
+      document.body.append(
+        h(
+          "a",
+          { class: "skip", href: "#view", onclick: (event) => this.skipToView(event) },
+          "Skip to the drawings"
+        ),
+        top,
+        this.view
+      );
+      window.addEventListener("popstate", () => this.handlePopState());
+      window.addEventListener("keydown", (event) => this.handleKey(event));
       matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.page?.redraw());
-      this.watchWidth();
+      this.redrawOnResize();
     }
-    /** The address holds the state, so this link must not change it. */
-    skip(event) {
+    /** Moves the focus without following the link, because the URL's hash holds the state. */
+    skipToView(event) {
       event.preventDefault();
-      this.place.focus();
+      this.view.focus();
     }
-    watchWidth() {
+    redrawOnResize() {
       let [width, timer] = [window.innerWidth, 0];
       window.addEventListener("resize", () => {
         if (window.innerWidth === width) return;
@@ -7424,116 +8270,139 @@ ${new XMLSerializer().serializeToString(svg)}
     }
     async start() {
       try {
-        open();
+        readEmbeddedAnswers();
         await this.poll();
       } catch (error) {
-        this.words(said(error));
+        this.showMessage(errorMessage(error));
       }
     }
-    /** The list of files, again while one is being read or a run goes on. */
+    /** Requests the list of files; repeats this while a file is indexed and during a run. */
     async poll() {
-      const before = states(this.meta);
-      this.meta = await ask("api/meta", true);
-      if (this.meta.items.length === 0) return this.words("No file is open. Start steadfast explore with a capture or a run directory.");
+      const before = itemStates(this.meta);
+      this.meta = await getAnswer("api/meta", true);
+      if (this.meta.items.length === 0)
+        return this.showMessage("No file is open. Start steadfast explore with a capture or a run directory.");
       if (this.state.n === void 0 || !this.meta.items.some((item) => item.n === this.state.n)) {
         this.state.n = this.meta.items[0]?.n;
       }
       const reading = this.meta.items.some((item) => item.state === "indexing");
-      if (states(this.meta) === before && this.shown !== void 0) this.list();
+      if (itemStates(this.meta) === before && this.shownItem !== void 0) this.renderFileList();
       else this.show();
-      if (reading || this.meta.items.some((item) => item.live)) this.again(reading ? READING_MS : LIVE_MS);
+      if (reading || this.meta.items.some((item) => item.live)) this.pollAfter(reading ? READING_MS : LIVE_MS);
     }
-    again(after) {
-      if (exported()) return;
-      window.setTimeout(() => void this.poll().catch((error) => {
-        if (this.shown === void 0) this.words(said(error));
-        else announce(said(error));
-      }), after);
+    pollAfter(delay_ms) {
+      if (isExported()) return;
+      window.setTimeout(
+        () => void this.poll().catch((error) => {
+          if (this.shownItem === void 0) this.showMessage(errorMessage(error));
+          else announce(errorMessage(error));
+        }),
+        delay_ms
+      );
     }
-    go(change2) {
+    navigate(change2) {
       const next = { ...this.state, ...change2 };
-      if (address(next) === address(this.state)) return;
+      if (toHash(next) === toHash(this.state)) return;
       this.state = next;
       this.depth += 1;
-      history.pushState({ depth: this.depth }, "", address(next));
+      history.pushState({ depth: this.depth }, "", toHash(next));
       this.show();
     }
     back() {
       if (document.querySelector("dialog[open]")) return;
       if (this.depth > 0) return history.back();
-      this.state = { ...parse(""), n: this.state.n };
-      history.replaceState({ depth: 0 }, "", address(this.state));
+      this.state = { ...parseHash(""), n: this.state.n };
+      history.replaceState({ depth: 0 }, "", toHash(this.state));
       this.show();
     }
-    returned() {
+    handlePopState() {
       var _a;
       const now = history.state;
       this.depth = now?.depth ?? 0;
       const n = this.state.n;
-      this.state = parse(location.hash);
+      this.state = parseHash(location.hash);
       (_a = this.state).n ?? (_a.n = this.meta.items[0]?.n ?? n);
       this.show();
     }
-    key(event) {
+    handleKey(event) {
       const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
       if (event.ctrlKey || event.metaKey || event.altKey || typing || document.querySelector("dialog[open]")) return;
       if (event.key === "Escape") this.back();
-      else if (event.key === "?") help(exported());
-      else if (event.target instanceof HTMLElement && event.target.closest(".scroll, pre") && event.key.startsWith("Arrow")) return;
-      else if (!this.page?.key(event)) return;
+      else if (event.key === "?") showHelp(isExported());
+      else if (event.target instanceof HTMLElement && event.target.closest(".scroll, pre") && event.key.startsWith("Arrow"))
+        return;
+      else if (!this.page?.handleKey(event)) return;
       event.preventDefault();
     }
     show() {
-      this.list();
+      this.renderFileList();
       const item = this.meta.items.find((one) => one.n === this.state.n);
       if (!item) return;
       document.title = `${shortName(item)} – Steadfast explorer`;
-      if (item.state === "failed") return this.words(`${item.name}: ${item.error ?? "it could not be read."}`);
-      if (item.state === "indexing") return this.progress(item);
-      const wanted = `${item.kind} ${item.n}`;
-      if (this.shown !== wanted) {
+      if (item.state === "failed") return this.showMessage(`${item.name}: ${item.error ?? "it could not be read."}`);
+      if (item.state === "indexing") return this.showProgress(item);
+      const key = `${item.kind} ${item.n}`;
+      if (this.shownItem !== key) {
         this.page?.close();
         this.page = item.kind === "run" ? new RunPage(this) : new CapturePage(this);
-        this.place.replaceChildren(this.page.root);
-        this.shown = wanted;
+        this.view.replaceChildren(this.page.root);
+        this.shownItem = key;
       }
       this.page?.update();
     }
-    words(text2) {
+    showMessage(text) {
       this.page?.close();
-      [this.page, this.shown] = [void 0, void 0];
-      this.place.replaceChildren(h("p", { class: "notice", role: "alert" }, text2));
+      [this.page, this.shownItem] = [void 0, void 0];
+      this.view.replaceChildren(h("p", { class: "notice", role: "alert" }, text));
     }
-    progress(item) {
+    showProgress(item) {
       this.page?.close();
-      [this.page, this.shown] = [void 0, void 0];
+      [this.page, this.shownItem] = [void 0, void 0];
       const share = item.progress ?? 0;
       const bar = h("progress", { max: 1, value: share, "aria-label": "Index" });
-      this.place.replaceChildren(h("p", { class: "notice" }, `Reading ${shortName(item)} once, to answer quickly from then on: ${percent(share)}`), bar);
+      this.view.replaceChildren(
+        h(
+          "p",
+          { class: "notice" },
+          `Reading ${shortName(item)} once, to answer quickly from then on: ${formatPercent(share)}`
+        ),
+        bar
+      );
     }
-    list() {
-      this.files.replaceChildren(...this.meta.items.map((item) => {
-        const now = item.n === this.state.n;
-        const beside = this.state.versus?.n === item.n || this.state.runs.includes(item.n);
-        const live = item.live ? " (running)" : item.state === "indexing" ? " (reading)" : item.state === "failed" ? " (failed)" : "";
-        return button(`${shortName(item)}${live}`, (event) => this.choose(item, event.shiftKey), {
-          "aria-current": now ? "page" : void 0,
-          class: beside && !now ? "beside" : void 0,
-          title: `${item.kind === "run" ? "Run" : "Capture"}: ${item.name}
+    renderFileList() {
+      this.fileList.replaceChildren(
+        ...this.meta.items.map((item) => {
+          const now = item.n === this.state.n;
+          const beside = this.state.versus?.n === item.n || this.state.runs.includes(item.n);
+          const live = item.live ? " (running)" : item.state === "indexing" ? " (reading)" : item.state === "failed" ? " (failed)" : "";
+          return button(`${shortName(item)}${live}`, (event) => this.openItem(item, event.shiftKey), {
+            "aria-current": now ? "page" : void 0,
+            class: beside && !now ? "beside" : void 0,
+            title: `${item.kind === "run" ? "Run" : "Capture"}: ${item.name}
 Shift-click: beside what is shown`
-        });
-      }));
+          });
+        })
+      );
     }
-    choose(item, shift) {
+    openItem(item, shift) {
       const now = this.meta.items.find((one) => one.n === this.state.n);
-      if (!shift || !now || now.n === item.n) return this.go({ n: item.n, filters: noFilters(), versus: void 0, runs: [], from: void 0, to: void 0, step: void 0 });
-      if (exported()) return announce("An exported page cannot compare. Open the files with steadfast explore.");
+      if (!shift || !now || now.n === item.n)
+        return this.navigate({
+          n: item.n,
+          filters: noFilters(),
+          versus: void 0,
+          runs: [],
+          from: void 0,
+          to: void 0,
+          step: void 0
+        });
+      if (isExported()) return announce("An exported page cannot compare. Open the files with steadfast explore.");
       if (now.kind !== item.kind) return announce("A capture cannot be compared with a run.");
-      if (item.kind === "run") this.go({ runs: [.../* @__PURE__ */ new Set([...this.state.runs, item.n])] });
-      else this.go({ versus: { n: item.n, filters: this.state.filters } });
+      if (item.kind === "run") this.navigate({ runs: [.../* @__PURE__ */ new Set([...this.state.runs, item.n])] });
+      else this.navigate({ versus: { n: item.n, filters: this.state.filters } });
     }
   }
-  function states(meta) {
+  function itemStates(meta) {
     return JSON.stringify(meta.items.map((item) => [item.n, item.state]));
   }
   document.body.append(h("p", { id: "said", class: "said", role: "status", "aria-live": "polite" }));

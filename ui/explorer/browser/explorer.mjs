@@ -5,10 +5,25 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BACKUP, capture, COUNTS, DEVICES, devices, explore, folded, going, HOSTILE, resumed, simulated, TOTAL } from "./made.mjs";
+import {
+  BACKUP,
+  capture,
+  COUNTS,
+  DEVICES,
+  devices,
+  explore,
+  folded,
+  going,
+  HOSTILE,
+  resumed,
+  simulated,
+  TOTAL,
+} from "./made.mjs";
 
 const program = process.argv[2];
-const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => existsSync(path));
+const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) =>
+  existsSync(path),
+);
 
 function skip(reason) {
   console.log(`SKIPPED: the explorer in a browser: ${reason}`);
@@ -16,7 +31,9 @@ function skip(reason) {
 }
 
 if (!CHROMIUM) skip("chromium is not installed");
-const { chromium } = await import("playwright-core").catch(() => skip("playwright-core is not installed (npm ci in ui)"));
+const { chromium } = await import("playwright-core").catch(() =>
+  skip("playwright-core is not installed (npm ci in ui)"),
+);
 
 const directory = mkdtempSync(join(tmpdir(), "steadfast-explorer-"));
 process.env.XDG_CACHE_HOME = join(directory, "cache");
@@ -69,11 +86,16 @@ async function drag(target, from, to) {
 
 /** The rows of the table that is shown. */
 async function rows(view) {
-  return panel(view).locator("tbody tr").evaluateAll((found) => found.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  return panel(view)
+    .locator("tbody tr")
+    .evaluateAll((found) => found.map((row) => [...row.cells].map((cell) => cell.textContent)));
 }
 
 async function saved(view, name) {
-  const [download] = await Promise.all([page.waitForEvent("download"), panel(view).first().locator(".tools button", { hasText: name }).click()]);
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    panel(view).first().locator(".tools button", { hasText: name }).click(),
+  ]);
   return readFileSync(await download.path());
 }
 
@@ -100,7 +122,10 @@ async function filtered(select, ios) {
   assert.match(await $(".chips").textContent(), /second.*write|write.*second/);
   await table("ios");
   const shown = await rows("ios");
-  assert.ok(shown.length > 0 && shown.every((row) => row.some((cell) => /write| W$/.test(cell))), JSON.stringify(shown[0]));
+  assert.ok(
+    shown.length > 0 && shown.every((row) => row.some((cell) => /write| W$/.test(cell))),
+    JSON.stringify(shown[0]),
+  );
   await select("device", "");
   assert.equal(hash().get("device"), null);
   await table("processes");
@@ -120,7 +145,9 @@ async function filtered(select, ios) {
 /** A fold file: what its sums tell is shown, what needs single I/Os is refused in one line. */
 async function sums() {
   await visit("n=0&table=processes");
-  const found = Object.fromEntries((await rows("processes")).map((row) => [row[0].replace(/ \(\d+\)$/, ""), Number(row[1].replace(/,/g, ""))]));
+  const found = Object.fromEntries(
+    (await rows("processes")).map((row) => [row[0].replace(/ \(\d+\)$/, ""), Number(row[1].replace(/,/g, ""))]),
+  );
   assert.deepEqual(found, COUNTS);
   assert.match(await $(".facts").textContent(), /Totals of capture steps/);
   for (const view of ["map", "rt", "qd"]) assert.equal(await panel(view).locator("canvas").count(), 1, view);
@@ -193,7 +220,9 @@ const tests = {
 
   async "counts what the command line counts"() {
     await visit("n=0&table=processes");
-    const found = Object.fromEntries((await rows("processes")).map((row) => [row[0].replace(/ \(\d+\)$/, ""), Number(row[1].replace(/,/g, ""))]));
+    const found = Object.fromEntries(
+      (await rows("processes")).map((row) => [row[0].replace(/ \(\d+\)$/, ""), Number(row[1].replace(/,/g, ""))]),
+    );
     assert.deepEqual(found, COUNTS);
     await panel("map").locator(".tools button", { hasText: "Command" }).click();
     const command = await $("dialog pre").textContent();
@@ -251,7 +280,10 @@ const tests = {
     await panel("processes").locator("tbody button", { hasText: "backup" }).click();
     await settled();
     assert.equal(hash().get("pid"), "13");
-    assert.deepEqual((await rows("processes")).map((row) => row[1]), ["1,499"]);
+    assert.deepEqual(
+      (await rows("processes")).map((row) => row[1]),
+      ["1,499"],
+    );
     assert.match(await $(".chips").textContent(), /Process: backup \(13\)/);
     await $(".chip").first().click();
     await settled();
@@ -325,7 +357,10 @@ const tests = {
     await settled();
     assert.equal(await panel("map").count(), 1);
     await table("streams");
-    await panel("streams").locator("tbody button").nth(1).click({ modifiers: ["Shift"] });
+    await panel("streams")
+      .locator("tbody button")
+      .nth(1)
+      .click({ modifiers: ["Shift"] });
     await settled();
     assert.equal(hash().get("vs"), "0");
     assert.ok(hash().get("vs.stream"));
@@ -342,14 +377,25 @@ const tests = {
       await route.fulfill({ response, json: meta });
     });
     const asked = [];
-    const note = (request) => request.url().includes("api/series") && request.url().includes("c=1") && asked.push(new URL(request.url()).searchParams);
+    const note = (request) =>
+      request.url().includes("api/series") &&
+      request.url().includes("c=1") &&
+      asked.push(new URL(request.url()).searchParams);
     page.on("request", note);
-    const windows = () => asked.splice(0).filter((one) => one.has("from")).map((one) => [Number(one.get("from")) / 1e9, Number(one.get("to")) / 1e9]);
+    const windows = () =>
+      asked
+        .splice(0)
+        .filter((one) => one.has("from"))
+        .map((one) => [Number(one.get("from")) / 1e9, Number(one.get("to")) / 1e9]);
     try {
       await visit("n=0&vs=1&from=60000000000&to=80000000000");
       const align = $('select[aria-label="Align the captures"]');
       assert.equal(await align.inputValue(), "clock");
-      assert.deepEqual(await align.locator("option").allTextContents(), ["Align at the start", "Align by the clock", "Align at the mark go"]);
+      assert.deepEqual(await align.locator("option").allTextContents(), [
+        "Align at the start",
+        "Align by the clock",
+        "Align at the mark go",
+      ]);
       assert.deepEqual(windows()[0], [10, 30]);
       await visit("n=0&vs=1&align=mark:go&from=60000000000&to=80000000000");
       assert.deepEqual(windows()[0], [45, 65]);
@@ -378,9 +424,18 @@ const tests = {
       assert.equal((await saved(view, "PNG")).subarray(1, 4).toString(), "PNG", view);
     }
     const lines = (await saved("subsecond", "CSV")).toString().trim().split("\r\n").slice(1);
-    assert.equal(lines.reduce((sum, line) => sum + Number(line.split(",").pop()), 0), TOTAL);
+    assert.equal(
+      lines.reduce((sum, line) => sum + Number(line.split(",").pop()), 0),
+      TOTAL,
+    );
     assert.match((await saved("streams", "CSV")).toString(), /^Stream,I\/Os/);
-    assert.equal(await page.evaluate((svg) => new DOMParser().parseFromString(svg, "image/svg+xml").querySelectorAll("script").length, (await saved("map", "SVG")).toString()), 0);
+    assert.equal(
+      await page.evaluate(
+        (svg) => new DOMParser().parseFromString(svg, "image/svg+xml").querySelectorAll("script").length,
+        (await saved("map", "SVG")).toString(),
+      ),
+      0,
+    );
   },
 
   async "a workload is derived"() {
@@ -420,8 +475,12 @@ const tests = {
       await page.setViewportSize({ width: 390, height: 800 });
       for (const state of ["n=0&table=processes", "n=0&vs=1&table=hot", "n=2&step=1"]) {
         await visit(state);
-        const [wide, small] = await page.evaluate(() => [document.documentElement.scrollWidth - document.documentElement.clientWidth,
-          [...document.querySelectorAll("body :not(script)")].filter((one) => one.checkVisibility() && one.textContent && parseFloat(getComputedStyle(one).fontSize) < 9.9).length]);
+        const [wide, small] = await page.evaluate(() => [
+          document.documentElement.scrollWidth - document.documentElement.clientWidth,
+          [...document.querySelectorAll("body :not(script)")].filter(
+            (one) => one.checkVisibility() && one.textContent && parseFloat(getComputedStyle(one).fontSize) < 9.9,
+          ).length,
+        ]);
         assert.deepEqual([wide, small], [0, 0], `${scheme} ${state}`);
       }
     }
@@ -455,13 +514,24 @@ const tests = {
 
   async "paints and redraws quickly"() {
     await visit("n=0");
-    const paint = await page.evaluate(() => performance.getEntriesByType("paint").find((entry) => entry.name === "first-contentful-paint")?.startTime);
+    const paint = await page.evaluate(
+      () => performance.getEntriesByType("paint").find((entry) => entry.name === "first-contentful-paint")?.startTime,
+    );
     console.log(`note: first contentful paint ${paint?.toFixed(0) ?? "unknown"} ms`);
     const took = await page.evaluate(async () => {
       const over = document.querySelector(".overview .u-over");
       const box = over.getBoundingClientRect();
       over.setPointerCapture = () => undefined;
-      const fire = (name, part) => over.dispatchEvent(new PointerEvent(name, { bubbles: true, pointerId: 1, button: 0, clientX: box.left + part * box.width, clientY: box.top + 9 }));
+      const fire = (name, part) =>
+        over.dispatchEvent(
+          new PointerEvent(name, {
+            bubbles: true,
+            pointerId: 1,
+            button: 0,
+            clientX: box.left + part * box.width,
+            clientY: box.top + 9,
+          }),
+        );
       const times = [];
       for (let n = 0; n < 7; n += 1) {
         fire("pointerdown", 0.05 + n * 0.1);
@@ -506,14 +576,24 @@ function watch() {
 }
 
 async function prepare() {
-  const files = [capture(program, directory, "known", 17), capture(program, directory, "second", 19), simulated(program, directory, "run"), simulated(program, directory, "other")];
+  const files = [
+    capture(program, directory, "known", 17),
+    capture(program, directory, "second", 19),
+    simulated(program, directory, "run"),
+    simulated(program, directory, "other"),
+  ];
   const live = (going_on = going(program, directory));
   children.push(live.child);
-  for (let n = 0; n < 1200 && !existsSync(join(live.run, "settings.json")); n += 1) await new Promise((done) => setTimeout(done, 100));
+  for (let n = 0; n < 1200 && !existsSync(join(live.run, "settings.json")); n += 1)
+    await new Promise((done) => setTimeout(done, 100));
   const served = await explore(program, [...files, live.run]);
   children.push(served.child);
   base = served.address;
-  browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"], timeout: 120_000 });
+  browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    args: ["--no-sandbox", "--disable-gpu"],
+    timeout: 120_000,
+  });
   page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
   page.setDefaultTimeout(30_000);
   watch();
@@ -550,7 +630,13 @@ try {
 } finally {
   await browser?.close();
   for (const child of children) child.kill("SIGTERM");
-  await Promise.all(children.map((child) => (child.exitCode === null && child.signalCode === null ? new Promise((done) => child.once("exit", done)) : undefined)));
+  await Promise.all(
+    children.map((child) =>
+      child.exitCode === null && child.signalCode === null
+        ? new Promise((done) => child.once("exit", done))
+        : undefined,
+    ),
+  );
   rmSync(directory, { recursive: true, force: true });
 }
 console.log(`test result: ${failed > 0 ? "FAILED" : "ok"}. ${passed} passed; ${failed} failed; 0 ignored`);

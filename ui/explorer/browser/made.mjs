@@ -15,17 +15,33 @@ const SECONDS = 200;
 
 function random(seed) {
   let state = seed;
-  return () => ((state = (state * 1103515245 + 12345) % 2147483648) / 2147483648);
+  return () => (state = (state * 1103515245 + 12345) % 2147483648) / 2147483648;
 }
 
 function ios(seed) {
   const next = random(seed);
   const rows = [];
   for (let n = 0; n < COUNTS.postgres; n += 1) {
-    rows.push([Math.floor((n / COUNTS.postgres) * SECONDS * 1e6), n % 3 === 0 ? "w" : "r", Math.floor(next() * 2 ** 17) * 8192, 8192, 200 + Math.floor(next() * 200), 11, "postgres"]);
+    rows.push([
+      Math.floor((n / COUNTS.postgres) * SECONDS * 1e6),
+      n % 3 === 0 ? "w" : "r",
+      Math.floor(next() * 2 ** 17) * 8192,
+      8192,
+      200 + Math.floor(next() * 200),
+      11,
+      "postgres",
+    ]);
   }
   for (let n = 0; n < COUNTS.backup; n += 1) {
-    rows.push([Math.floor((BACKUP.from + (n / COUNTS.backup) * (BACKUP.to - BACKUP.from)) * 1e6), "w", BACKUP.low + n * 131072, 131072, 40_000 + Math.floor(next() * 20_000), 13, "backup"]);
+    rows.push([
+      Math.floor((BACKUP.from + (n / COUNTS.backup) * (BACKUP.to - BACKUP.from)) * 1e6),
+      "w",
+      BACKUP.low + n * 131072,
+      131072,
+      40_000 + Math.floor(next() * 20_000),
+      13,
+      "backup",
+    ]);
   }
   for (let n = 0; n < COUNTS[HOSTILE]; n += 1) {
     rows.push([Math.floor((n / COUNTS[HOSTILE]) * SECONDS * 1e6) + 7, "r", n * 4096, 4096, 150, 7, HOSTILE]);
@@ -38,7 +54,12 @@ const COLUMNS = "time=1:us,op=2:r=read;w=write,offset=3:bytes,bytes=4,response=5
 /** A capture of 10,007 I/Os. */
 export function capture(program, directory, name, seed) {
   const [csv, file] = [join(directory, `${name}.csv`), join(directory, `${name}.parquet`)];
-  writeFileSync(csv, ios(seed).map((row) => row.join(",")).join("\n") + "\n");
+  writeFileSync(
+    csv,
+    ios(seed)
+      .map((row) => row.join(","))
+      .join("\n") + "\n",
+  );
   execFileSync(program, ["trace", "import", csv, "--csv", COLUMNS, "-o", file], { stdio: "pipe" });
   return file;
 }
@@ -58,9 +79,16 @@ export function devices(program, directory, name) {
   const [csv, file] = [join(directory, `${name}.csv`), join(directory, `${name}.parquet`)];
   const rows = [];
   for (const [device, count] of Object.entries(DEVICES)) {
-    for (let n = 0; n < count; n += 1) rows.push([n * 10_000, n % 4 === 0 ? "w" : "r", n * 4096, 4096, 150, 21, "server", device]);
+    for (let n = 0; n < count; n += 1)
+      rows.push([n * 10_000, n % 4 === 0 ? "w" : "r", n * 4096, 4096, 150, 21, "server", device]);
   }
-  writeFileSync(csv, rows.sort((a, b) => a[0] - b[0]).map((row) => row.join(",")).join("\n") + "\n");
+  writeFileSync(
+    csv,
+    rows
+      .sort((a, b) => a[0] - b[0])
+      .map((row) => row.join(","))
+      .join("\n") + "\n",
+  );
   execFileSync(program, ["trace", "import", csv, "--csv", `${COLUMNS},device=8`, "-o", file], { stdio: "pipe" });
   return file;
 }
@@ -76,7 +104,11 @@ export function simulated(program, directory, name) {
 export function going(program, directory) {
   const run = join(directory, "going");
   const target = join(directory, "scratch.bin");
-  const child = spawn(program, ["run", "iops", "--target", target, "--size", "67108864", "--profile", "quick", "--step-time", "1s", "-o", run], { stdio: "ignore" });
+  const child = spawn(
+    program,
+    ["run", "iops", "--target", target, "--size", "67108864", "--profile", "quick", "--step-time", "1s", "-o", run],
+    { stdio: "ignore" },
+  );
   return { run, child };
 }
 

@@ -1,73 +1,83 @@
-/** Asks the program, or the page itself where it was exported with its answers inside. */
-import { partOfHeat, partOfSeries } from "./fold";
-import { widened } from "./query";
+/** Answers to queries: from the program, or from the page itself if it was exported with its answers. */
+import { sliceHeatMap, sliceSeries } from "./fold";
+import { wholeCaptureQuery } from "./query";
 import type { HeatAnswer, SeriesAnswer } from "./types";
 
-export class Failure extends Error {}
+export class AnswerError extends Error {}
 
-const KEPT = 120;
-const kept = new Map<string, Promise<unknown>>();
-let stored: Record<string, unknown> | undefined;
+const CACHE_SIZE = 120;
+const cache = new Map<string, Promise<unknown>>();
+let embedded: Record<string, unknown> | undefined;
 
-/** Finds the answers inside an exported page. */
-export function open(): void {
+/** Reads the answers embedded in an exported page, if there are any. */
+export function readEmbeddedAnswers(): void {
   const text = document.getElementById("answers")?.textContent;
-  stored = text ? (JSON.parse(text) as Record<string, unknown>) : undefined;
+  embedded = text ? (JSON.parse(text) as Record<string, unknown>) : undefined;
 }
 
-export function exported(): boolean {
-  return stored !== undefined;
+export function isExported(): boolean {
+  return embedded !== undefined;
 }
 
-/** Whether this page has the answer, or can ask for it. */
-export function has(address: string): boolean {
-  return stored === undefined || address in stored;
+/** Returns true if the answer is embedded in this page or can be requested. */
+export function isAvailable(address: string): boolean {
+  return embedded === undefined || address in embedded;
 }
 
-/** An answer; the same question is asked once, unless it is to be fresh. */
-export function ask<T>(address: string, fresh = false): Promise<T> {
-  if (stored) return Promise.resolve().then(() => fromPage(address) as T);
-  const found = fresh ? undefined : kept.get(address);
-  if (found) return found as Promise<T>;
-  const asked = fetched(address);
-  kept.set(address, asked);
-  asked.catch(() => kept.delete(address));
-  if (kept.size > KEPT) kept.delete(kept.keys().next().value ?? "");
-  return asked as Promise<T>;
+/** Returns the answer to a query, from the cache unless `fresh` is set. */
+export function getAnswer<T>(address: string, fresh = false): Promise<T> {
+  if (embedded) return Promise.resolve().then(() => embeddedAnswer(address) as T);
+  const cached = fresh ? undefined : cache.get(address);
+  if (cached) return cached as Promise<T>;
+  const answer = fetchJson(address);
+  cache.set(address, answer);
+  answer.catch(() => cache.delete(address));
+  if (cache.size > CACHE_SIZE) cache.delete(cache.keys().next().value ?? "");
+  return answer as Promise<T>;
 }
 
-async function fetched(address: string): Promise<unknown> {
+async function fetchJson(address: string): Promise<unknown> {
   let response: Response;
   try {
     response = await fetch(address, { headers: { Accept: "application/json" } });
   } catch {
-    throw new Failure("steadfast does not answer. It may have been stopped; start steadfast explore again and open the address that it prints.");
+    throw new AnswerError(
+      "steadfast does not answer. It may have been stopped; start steadfast explore again and open the address that it prints.",
+    );
   }
   const text = await response.text();
   let body: unknown;
   try {
     body = JSON.parse(text);
   } catch {
-    throw new Failure(`The answer to ${address} is not JSON (status ${response.status}). Reload the page; use the same version of page and program.`);
+    throw new AnswerError(
+      `The answer to ${address} is not JSON (status ${response.status}). Reload the page; use the same version of page and program.`,
+    );
   }
-  const said = (body as { error?: unknown } | null)?.error;
-  if (!response.ok) throw new Failure(typeof said === "string" ? said : `Status ${response.status} for ${address}.`);
+  const message = (body as { error?: unknown } | null)?.error;
+  if (!response.ok)
+    throw new AnswerError(typeof message === "string" ? message : `Status ${response.status} for ${address}.`);
   return body;
 }
 
-const MISSING = "This exported page does not contain this view. Open the file with steadfast explore to filter, compare and count parts of it.";
+const NOT_EMBEDDED =
+  "This exported page does not contain this view. Open the file with steadfast explore to filter, compare and count parts of it.";
 
-function fromPage(address: string): unknown {
-  const answers = stored ?? {};
+function embeddedAnswer(address: string): unknown {
+  const answers = embedded ?? {};
   if (address in answers) return answers[address];
-  const part = widened(address);
-  const whole = part && answers[part.whole];
-  if (!part || whole === undefined) throw new Failure(MISSING);
-  if (address.startsWith("api/series")) return partOfSeries(whole as SeriesAnswer, part.from, part.to);
-  if (address.startsWith("api/heat")) return partOfHeat(whole as HeatAnswer, part.from, part.to);
-  throw new Failure("This exported page has this table for the whole capture only. Press Esc, or open the file with steadfast explore to count a part.");
+  const range = wholeCaptureQuery(address);
+  const whole = range && answers[range.whole];
+  if (!range || whole === undefined) throw new AnswerError(NOT_EMBEDDED);
+  if (address.startsWith("api/series")) return sliceSeries(whole as SeriesAnswer, range.from, range.to);
+  if (address.startsWith("api/heat")) return sliceHeatMap(whole as HeatAnswer, range.from, range.to);
+  throw new AnswerError(
+    "This exported page has this table for the whole capture only. Press Esc, or open the file with steadfast explore to count a part.",
+  );
 }
 
-export function said(error: unknown): string {
-  return error instanceof Failure ? error.message : `The page failed: ${error instanceof Error ? error.message : String(error)}`;
+export function errorMessage(error: unknown): string {
+  return error instanceof AnswerError
+    ? error.message
+    : `The page failed: ${error instanceof Error ? error.message : String(error)}`;
 }

@@ -1,4 +1,4 @@
-/** What the parts of the page share: what is shown, and how that changes. */
+/** State and navigation that the parts of the page share. */
 import type { Clock } from "./format";
 import type { State } from "./state";
 import type { Item, Meta } from "./types";
@@ -6,20 +6,20 @@ import type { Item, Meta } from "./types";
 export interface App {
   meta: Meta;
   state: State;
-  /** Shows something else; Esc and the browser's Back return. */
-  go(change: Partial<State>): void;
+  /** Changes the view. Esc and the browser's Back return to the previous one. */
+  navigate(change: Partial<State>): void;
   back(): void;
 }
 
 export interface Page {
   root: HTMLElement;
-  /** The state or the list of files changed. */
+  /** Called after a change of the state or of the list of files. */
   update(): void;
-  /** The width of the window or the colors changed. */
+  /** Called after a change of the window's width or of the colors. */
   redraw(): void;
   close(): void;
-  /** Keys that this page understands; whether it did. */
-  key(event: KeyboardEvent): boolean;
+  /** Handles a key; returns false if the page has no use for it. */
+  handleKey(event: KeyboardEvent): boolean;
 }
 
 export function itemOf(app: App, n: number | undefined): Item | undefined {
@@ -31,7 +31,12 @@ export function clockOf(app: App, item: Item): Clock | undefined {
   return { begin_ns: item.begin_unix_ns, zone_s: item.zone_offset_s ?? 0 };
 }
 
-/** The last part of a path, as a name. */
+/** Returns the last component of an item's path. */
 export function shortName(item: Item): string {
-  return item.name.split(/[/\\]/).filter((part) => part !== "").pop() ?? item.name;
+  return (
+    item.name
+      .split(/[/\\]/)
+      .filter((part) => part !== "")
+      .pop() ?? item.name
+  );
 }

@@ -1,48 +1,80 @@
-/** The page of a capture, alone or beside another one, on one time axis. */
-import { aligned, noHeat, noSeries, ownPart, placed, ways } from "./align";
-import { ask, exported, said } from "./answers";
+/** The page of a capture, alone or next to another one on the same time axis. */
+import { alignCaptures, emptyHeatMap, emptySeries, captureRange, shiftAnswer, alignmentOptions } from "./align";
+import { getAnswer, isExported, errorMessage } from "./answers";
 import { clockOf, itemOf, shortName, type App, type Page } from "./app";
-import { textDialog } from "./dialog";
-import { announce, button, choice, h } from "./dom";
-import { bandAt, extreme, type Band } from "./fold";
-import { lasting, moment, span } from "./format";
-import { mostOf } from "./heat";
-import { DrawingPanel, type Drawing } from "./panel";
-import { Brush, byKey } from "./overview";
-import { common, url } from "./query";
-import { anyFilter, FACETS, inside, toggled, without, type Facet, noFilters, type Filters, type Side } from "./state";
+import { showTextDialog } from "./dialog";
+import { announce, button, buttonGroup, h } from "./dom";
+import { bandAt, findExtreme, type Band } from "./fold";
+import { formatSeconds, formatTime, formatNs } from "./format";
+import { maxCountOf } from "./heat";
+import { ChartPanel, type Chart } from "./panel";
+import { Brush, rangeAfterKey } from "./overview";
+import { captureParams, apiUrl } from "./query";
+import {
+  hasFilters,
+  FACETS,
+  clampRange,
+  toggleFilter,
+  removeFilter,
+  type Facet,
+  noFilters,
+  type Filters,
+  type CaptureView,
+} from "./state";
 import { Tables } from "./tables";
-import { Colors, depth, hits, responseTimes, streamMap, subsecond, whole, type MapView, type Scene } from "./views";
+import {
+  ColorAssignment,
+  queueDepthChart,
+  hitMapChart,
+  responseTimeChart,
+  streamMapChart,
+  subsecondChart,
+  overviewChart,
+  type StreamMap,
+  type ViewContext,
+} from "./views";
 import type { HeatAnswer, Item, ReadOutAnswer, SeriesAnswer } from "./types";
 
 type Kind = "map" | "rt" | "qd" | "lba" | "subsecond";
 
 const TITLES: Record<Kind, string> = {
-  map: "IO Stream Map", rt: "Response time", qd: "Queue depth and idle time", lba: "Address hit map", subsecond: "Offset in the second",
+  map: "IO Stream Map",
+  rt: "Response time",
+  qd: "Queue depth and idle time",
+  lba: "Address hit map",
+  subsecond: "Offset in the second",
 };
 const HEIGHTS: Record<Kind, number> = { map: 260, rt: 240, qd: 160, lba: 240, subsecond: 180 };
 const KINDS: readonly Kind[] = ["map", "rt", "qd", "lba", "subsecond"];
-/** Names of facets as people read them. */
+/** Facets as shown to the reader. */
 const FACET_NAMES: Record<Facet, string> = {
-  op: "Operation", device: "Device", layer: "Layer", process: "Process", pid: "Process", stream: "Stream", event: "Mark",
-  file: "File", cgroup: "Cgroup", tid: "Thread",
+  op: "Operation",
+  device: "Device",
+  layer: "Layer",
+  process: "Process",
+  pid: "Process",
+  stream: "Stream",
+  event: "Mark",
+  file: "File",
+  cgroup: "Cgroup",
+  tid: "Thread",
 };
 
-const OUTSIDE = "This capture has no time in this part. Press Esc to go back.";
+const OUTSIDE_MESSAGE = "This capture has no time in this part. Press Esc to go back.";
 
-type Part = { from: number; to: number };
+type TimeRange = { from: number; to: number };
 
-interface Row {
-  side: Side;
+interface CaptureColumn {
+  view: CaptureView;
   item: Item;
   letter: string;
-  /** What is added to its own times on the axis. */
+  /** Offset from the capture's own time to the axis. */
   shift: number;
-  panels: Map<Kind, DrawingPanel>;
-  map: MapView | undefined;
-  hitChoice: HTMLElement;
-  /** Whose addresses are drawn, where the capture has several devices and no filter names one. */
-  hitDevice: string | undefined;
+  panels: Map<Kind, ChartPanel>;
+  map: StreamMap | undefined;
+  hitMapSwitches: HTMLElement;
+  /** Device chosen for the hit map, if the capture has several and no filter selects one. */
+  hitMapDevice: string | undefined;
 }
 
 export class CapturePage implements Page {
@@ -50,173 +82,211 @@ export class CapturePage implements Page {
   private readonly bar = h("div", { class: "bar" });
   private readonly facts = h("div", { class: "facts" });
   private readonly drawings = h("div", { class: "drawings" });
-  private readonly overview: DrawingPanel;
+  private readonly overview: ChartPanel;
   private readonly brush: Brush;
-  private readonly colors = new Colors();
+  private readonly colors = new ColorAssignment();
   private readonly tables: Tables;
-  private rows: Row[] = [];
+  private columns: CaptureColumn[] = [];
   private layout = "";
-  private overviewShown = "";
+  private drawnOverview = "";
 
   constructor(private readonly app: App) {
-    this.overview = new DrawingPanel("Overview", () => this.fileName(), "time", 96, {});
+    this.overview = new ChartPanel("Overview", () => this.fileName(), "time", 96, {});
     this.overview.root.classList.add("overview");
     this.brush = new Brush(this.overview.pane, {
-      part: () => this.part(),
+      range: () => this.range(),
       duration: () => this.duration(),
-      say: (from, to) => this.say(from, to),
-      chosen: (part) => this.zoom(part),
+      describe: (from, to) => this.describeRange(from, to),
+      onChange: (range) => this.zoom(range),
     });
-    this.tables = new Tables(app, () => this.rows.map((row) => ({ side: row.side, item: row.item, letter: row.letter, device: addressDevice(row), part: this.own(row), outside: this.isOutside(row) })), {
-      pick: (facet, value, shift, side) => this.pick(facet, value, shift, side),
-      show: (part, side) => this.zoom(this.onAxis(part, this.rowOf(side)?.shift ?? 0)),
-      command: (side, view) => {
-        const row = this.rowOf(side);
-        if (row) void this.command(row, view);
+    this.tables = new Tables(
+      app,
+      () =>
+        this.columns.map((column) => ({
+          view: column.view,
+          item: column.item,
+          letter: column.letter,
+          device: addressDevice(column),
+          range: this.ownRange(column),
+          isOutside: this.isOutside(column),
+        })),
+      {
+        toggleFilter: (facet, value, shift, view) => this.filter(facet, value, shift, view),
+        showRange: (range, view) => this.zoom(this.onAxis(range, this.columnOf(view)?.shift ?? 0)),
+        showCommand: (view, tableId) => {
+          const column = this.columnOf(view);
+          if (column) void this.showCommand(column, tableId);
+        },
       },
-    });
+    );
     this.root.append(this.facts, this.bar, this.overview.root, this.drawings, this.tables.root);
   }
 
-  private rowOf(side: Side): Row | undefined {
-    return this.rows.find((row) => row.side === side);
+  private columnOf(view: CaptureView): CaptureColumn | undefined {
+    return this.columns.find((column) => column.view === view);
   }
 
-  /** The part that is shown, in a capture's own time; the whole where there is none. */
-  private own(row: Row): Part | undefined {
-    const part = ownPart(this.part(), row.shift, row.item.duration_ns ?? 0);
-    return part === "outside" ? undefined : part;
+  /** Returns the shown range in a capture's own time; undefined for all of it. */
+  private ownRange(column: CaptureColumn): TimeRange | undefined {
+    const range = captureRange(this.range(), column.shift, column.item.duration_ns ?? 0);
+    return range === "outside" ? undefined : range;
   }
 
-  private isOutside(row: Row): boolean {
-    return ownPart(this.part(), row.shift, row.item.duration_ns ?? 0) === "outside";
+  private isOutside(column: CaptureColumn): boolean {
+    return captureRange(this.range(), column.shift, column.item.duration_ns ?? 0) === "outside";
   }
 
-  /** A part of a capture's own time as a part of the axis. */
-  private onAxis(part: Part, shift: number): Part | undefined {
-    return inside(part.from + shift, part.to + shift, this.duration());
+  /** Converts a range of a capture's own time to the axis. */
+  private onAxis(range: TimeRange, shift: number): TimeRange | undefined {
+    return clampRange(range.from + shift, range.to + shift, this.duration());
   }
 
-  private part(): Part | undefined {
+  private range(): TimeRange | undefined {
     const { from, to } = this.app.state;
-    return from !== undefined && to !== undefined ? inside(from, to, this.duration()) : undefined;
+    return from !== undefined && to !== undefined ? clampRange(from, to, this.duration()) : undefined;
   }
 
   private duration(): number {
-    return Math.max(1, ...this.rows.map((row) => (row.item.duration_ns ?? 0) + row.shift));
+    return Math.max(1, ...this.columns.map((column) => (column.item.duration_ns ?? 0) + column.shift));
   }
 
-  private reach(): [number, number] {
-    const part = this.part();
-    return part ? [part.from, part.to] : this.whole();
+  private xRange(): [number, number] {
+    const range = this.range();
+    return range ? [range.from, range.to] : this.wholeAxis();
   }
 
-  /** The whole axis; a fold file alone begins with its first capture. */
-  private whole(): [number, number] {
-    return [this.rows.length === 1 ? (this.rows[0]?.item.start_ns ?? 0) : 0, this.duration()];
+  /** Returns the extent of the axis. That of a single fold file begins with its first capture. */
+  private wholeAxis(): [number, number] {
+    return [this.columns.length === 1 ? (this.columns[0]?.item.start_ns ?? 0) : 0, this.duration()];
   }
 
-  private say(from: number, to: number): string {
-    const first = this.rows[0];
+  private describeRange(from: number, to: number): string {
+    const first = this.columns[0];
     if (!first) return "";
-    const { clock } = this.scene(first);
+    const { clock } = this.context(first);
     const step = Math.min(1e9, Math.max(1, (to - from) / 100));
-    return `${moment(from, clock, step)} to ${moment(to, clock, step)} (${lasting((to - from) / 1e9)})`;
+    return `${formatTime(from, clock, step)} to ${formatTime(to, clock, step)} (${formatSeconds((to - from) / 1e9)})`;
   }
 
   private fileName(): string {
-    const first = this.rows[0];
+    const first = this.columns[0];
     return first ? shortName(first.item) : "capture";
   }
 
   update(): void {
     const item = itemOf(this.app, this.app.state.n);
     if (!item) return;
-    this.sides(item);
-    this.chips();
-    this.about(item);
-    const [from, to] = this.reach();
-    for (const row of this.rows) for (const panel of row.panels.values()) panel.pane.look([from, to]);
-    this.brush.place();
+    this.updateColumns(item);
+    this.updateBar();
+    this.updateFacts(item);
+    const [from, to] = this.xRange();
+    for (const column of this.columns) for (const panel of column.panels.values()) panel.pane.setRange([from, to]);
+    this.brush.position();
     this.loadAll();
   }
 
-  /** One row of drawings for each side; made anew only where the sides changed. */
-  private sides(item: Item): void {
+  /** Updates the columns of charts, one per capture; rebuilds them only if the captures changed. */
+  private updateColumns(item: Item): void {
     const { versus, filters } = this.app.state;
-    const sides: { side: Side; item: Item }[] = [{ side: { n: item.n, filters }, item }];
+    const views: { view: CaptureView; item: Item }[] = [{ view: { n: item.n, filters }, item }];
     const other = versus && itemOf(this.app, versus.n);
-    if (versus && other && other.state === "ready" && other.kind === "capture") sides.push({ side: versus, item: other });
-    const layout = sides.map(({ item: one }) => one.n).join(",");
+    if (versus && other && other.state === "ready" && other.kind === "capture")
+      views.push({ view: versus, item: other });
+    const layout = views.map(({ item: one }) => one.n).join(",");
     if (layout !== this.layout) {
-      this.rows.forEach((row) => row.panels.forEach((panel) => panel.pane.destroy()));
-      this.rows = sides.map(({ side, item: one }, at) => this.makeRow(side, one, sides.length > 1 ? ["A", "B"][at] ?? "" : ""));
-      this.drawings.replaceChildren(...KINDS.map((kind) => h("div", { class: "pair" },
-        ...this.rows.flatMap((row) => row.panels.get(kind)?.root ?? []))));
+      this.columns.forEach((column) => column.panels.forEach((panel) => panel.pane.destroy()));
+      this.columns = views.map(({ view, item: one }, index) =>
+        this.makeColumn(view, one, views.length > 1 ? (["A", "B"][index] ?? "") : ""),
+      );
+      this.drawings.replaceChildren(
+        ...KINDS.map((kind) =>
+          h("div", { class: "pair" }, ...this.columns.flatMap((column) => column.panels.get(kind)?.root ?? [])),
+        ),
+      );
       this.layout = layout;
     }
-    const { shifts } = aligned(sides.map(({ item: one }) => one), this.app.state.align);
-    this.rows.forEach((row, at) => {
-      row.side = sides[at]?.side ?? row.side;
-      row.item = sides[at]?.item ?? row.item;
-      row.shift = shifts[at] ?? 0;
-      row.panels.forEach((panel, kind) => panel.name(this.title(row, kind)));
+    const { shifts } = alignCaptures(
+      views.map(({ item: one }) => one),
+      this.app.state.align,
+    );
+    this.columns.forEach((column, index) => {
+      column.view = views[index]?.view ?? column.view;
+      column.item = views[index]?.item ?? column.item;
+      column.shift = shifts[index] ?? 0;
+      column.panels.forEach((panel, kind) => panel.setTitle(this.title(column, kind)));
     });
   }
 
-  private title(row: Row, kind: Kind): string {
-    if (this.rows.length < 2) return TITLES[kind];
-    const filters = describe(row.side.filters);
-    return `${row.letter}: ${TITLES[kind]}, ${shortName(row.item)}${filters ? `, ${filters}` : ""}`;
+  private title(column: CaptureColumn, kind: Kind): string {
+    if (this.columns.length < 2) return TITLES[kind];
+    const filters = describeFilters(column.view.filters);
+    return `${column.letter}: ${TITLES[kind]}, ${shortName(column.item)}${filters ? `, ${filters}` : ""}`;
   }
 
-  private makeRow(side: Side, item: Item, letter: string): Row {
-    const row: Row = { side, item, letter, shift: 0, panels: new Map(), map: undefined, hitChoice: h("span"), hitDevice: undefined };
+  private makeColumn(view: CaptureView, item: Item, letter: string): CaptureColumn {
+    const column: CaptureColumn = {
+      view,
+      item,
+      letter,
+      shift: 0,
+      panels: new Map(),
+      map: undefined,
+      hitMapSwitches: h("span"),
+      hitMapDevice: undefined,
+    };
     for (const kind of KINDS) {
-      const hands = {
-        zoom: (from: number, to: number): void => this.zoom(inside(from, to, this.duration())),
-        ...(kind === "map" ? { pick: (at: number, _: number, y: number, shift: boolean): void => this.pickArea(row, at, y, shift) } : {}),
+      const handlers = {
+        onZoom: (from: number, to: number): void => this.zoom(clampRange(from, to, this.duration())),
+        ...(kind === "map"
+          ? {
+              onClick: (index: number, _: number, y: number, shift: boolean): void =>
+                this.clickBand(column, index, y, shift),
+            }
+          : {}),
       };
-      const tools = kind === "lba" || kind === "subsecond" ? [] : [{ text: "Command", title: "Copy as command", act: (): void => void this.command(row, kind) }];
+      const tools =
+        kind === "lba" || kind === "subsecond"
+          ? []
+          : [{ text: "Command", title: "Copy as command", onClick: (): void => void this.showCommand(column, kind) }];
       const title = `${letter ? `${letter}: ` : ""}${TITLES[kind]}`;
-      const panel = new DrawingPanel(title, () => shortName(row.item), "time", HEIGHTS[kind], hands, tools);
+      const panel = new ChartPanel(title, () => shortName(column.item), "time", HEIGHTS[kind], handlers, tools);
       panel.root.dataset["view"] = kind;
-      if (kind === "lba") panel.head.prepend(row.hitChoice);
-      row.panels.set(kind, panel);
+      if (kind === "lba") panel.toolbar.prepend(column.hitMapSwitches);
+      column.panels.set(kind, panel);
     }
-    return row;
+    return column;
   }
 
-  private pickArea(row: Row, at: number, y: number, shift: boolean): void {
-    const found = row.map && bandAt(row.map.tops, at, y);
-    const band = found === undefined ? undefined : row.map?.list[found];
-    if (band && !band.others) this.pickBand(row, band, shift);
+  private clickBand(column: CaptureColumn, index: number, y: number, shift: boolean): void {
+    const match = column.map && bandAt(column.map.tops, index, y);
+    const band = match === undefined ? undefined : column.map?.bands[match];
+    if (band && !band.others) this.filterByBand(column, band, shift);
   }
 
-  private pickBand(row: Row, band: Band, shift: boolean): void {
-    if (this.app.state.by === "stream") return this.pick("stream", band.name, shift, row.side);
+  private filterByBand(column: CaptureColumn, band: Band, shift: boolean): void {
+    if (this.app.state.by === "stream") return this.filter("stream", band.name, shift, column.view);
     const byNumber = /^\d+$/.test(band.id);
-    this.pick(byNumber ? "pid" : "process", band.id, shift, row.side);
+    this.filter(byNumber ? "pid" : "process", band.id, shift, column.view);
   }
 
-  /** A click filters its side; with Shift the second side becomes the first one with this instead. */
-  private pick(facet: Facet, value: string, shift: boolean, side: Side): void {
-    if (exported()) return announce("An exported page cannot filter. Open the file with steadfast explore.");
+  /** Toggles a filter of a view. With Shift, compares the view with a copy that has only this value of the facet. */
+  private filter(facet: Facet, value: string, shift: boolean, view: CaptureView): void {
+    if (isExported()) return announce("An exported page cannot filter. Open the file with steadfast explore.");
     if (shift) {
-      const filters = { ...side.filters, [facet]: [value] };
-      return this.app.go({ versus: { n: side.n, filters } });
+      const filters = { ...view.filters, [facet]: [value] };
+      return this.app.navigate({ versus: { n: view.n, filters } });
     }
-    const filters = toggled(side.filters, facet, value);
+    const filters = toggleFilter(view.filters, facet, value);
     const second = this.app.state.versus;
-    if (second && side === this.rows[1]?.side) this.app.go({ versus: { ...second, filters } });
-    else this.app.go({ filters });
+    if (second && view === this.columns[1]?.view) this.app.navigate({ versus: { ...second, filters } });
+    else this.app.navigate({ filters });
   }
 
-  private zoom(part: { from: number; to: number } | undefined): void {
-    this.app.go({ from: part?.from, to: part?.to });
+  private zoom(range: { from: number; to: number } | undefined): void {
+    this.app.navigate({ from: range?.from, to: range?.to });
   }
 
-  private scene({ item, shift }: Row): Scene {
+  private context({ item, shift }: CaptureColumn): ViewContext {
     const clock = clockOf(this.app, item);
     return {
       clock: clock && { ...clock, begin_ns: clock.begin_ns - shift },
@@ -225,42 +295,76 @@ export class CapturePage implements Page {
     };
   }
 
-  private async series(row: Row, by: string): Promise<SeriesAnswer> {
-    const [part, whole] = [this.own(row), this.part()];
-    if (whole && this.isOutside(row)) return noSeries(whole);
-    return placed(await ask<SeriesAnswer>(url("series", { ...common(row.side, part?.from, part?.to), by, cells: 1024 })), row.shift);
+  private async series(column: CaptureColumn, by: string): Promise<SeriesAnswer> {
+    const [range, whole] = [this.ownRange(column), this.range()];
+    if (whole && this.isOutside(column)) return emptySeries(whole);
+    return shiftAnswer(
+      await getAnswer<SeriesAnswer>(
+        apiUrl("series", { ...captureParams(column.view, range?.from, range?.to), by, cells: 1024 }),
+      ),
+      column.shift,
+    );
   }
 
-  private async heat(row: Row, kind: string, rows: number, op?: string): Promise<HeatAnswer> {
-    const [part, whole] = [this.own(row), this.part()];
-    if (row.item.refused?.[kind] !== undefined) return noHeat({ from: 0, to: this.duration() });
-    if (whole && this.isOutside(row)) return noHeat(whole);
-    const ops = op && row.side.filters.op.length === 0 ? { op: [op] } : {};
-    const device = kind === "lba" ? addressDevice(row) : undefined;
+  private async heat(column: CaptureColumn, kind: string, rows: number, op?: string): Promise<HeatAnswer> {
+    const [range, whole] = [this.ownRange(column), this.range()];
+    if (column.item.refused?.[kind] !== undefined) return emptyHeatMap({ from: 0, to: this.duration() });
+    if (whole && this.isOutside(column)) return emptyHeatMap(whole);
+    const ops = op && column.view.filters.op.length === 0 ? { op: [op] } : {};
+    const device = kind === "lba" ? addressDevice(column) : undefined;
     const devices = device === undefined ? {} : { device: [device] };
-    return placed(await ask<HeatAnswer>(url("heat", { ...common(row.side, part?.from, part?.to), kind, cells: 512, rows, ...ops, ...devices })), row.shift);
+    return shiftAnswer(
+      await getAnswer<HeatAnswer>(
+        apiUrl("heat", {
+          ...captureParams(column.view, range?.from, range?.to),
+          kind,
+          cells: 512,
+          rows,
+          ...ops,
+          ...devices,
+        }),
+      ),
+      column.shift,
+    );
   }
 
-  /** What each stream moved in a column of the hit map, and where. */
-  private readOut(row: Row, from: number, to: number): Promise<ReadOutAnswer> {
-    const device = addressDevice(row);
+  /** Returns amount and position of each stream within one column of the hit map. */
+  private readOut(column: CaptureColumn, from: number, to: number): Promise<ReadOutAnswer> {
+    const device = addressDevice(column);
     const op = this.hitOp();
-    const ops = op && row.side.filters.op.length === 0 ? { op: [op] } : {};
+    const ops = op && column.view.filters.op.length === 0 ? { op: [op] } : {};
     const devices = device === undefined ? {} : { device: [device] };
-    const [begin, end] = [Math.max(0, Math.round(from - row.shift)), Math.round(to - row.shift)];
-    return ask<ReadOutAnswer>(url("read-out", { ...common(row.side, begin, end), ...ops, ...devices }));
+    const [begin, end] = [Math.max(0, Math.round(from - column.shift)), Math.round(to - column.shift)];
+    return getAnswer<ReadOutAnswer>(
+      apiUrl("read-out", { ...captureParams(column.view, begin, end), ...ops, ...devices }),
+    );
   }
 
   private loadAll(): void {
     void this.loadOverview();
-    for (const row of this.rows) {
-      void this.load(row, "map", this.map(row));
-      void this.load(row, "rt", this.times(row));
-      void this.load(row, "qd", this.series(row, "stream").then((answer) => depth(answer, this.scene(row))));
-      void this.load(row, "lba", this.common(row, (one) => this.heat(one, "lba", 128, this.hitOp()),
-        (heat, scene, most) => hits(heat, scene, most, (from, to) => this.readOut(row, from, to))));
-      void this.load(row, "subsecond", this.common(row, (one) => this.heat(one, "subsecond", 50), subsecond));
-      this.hitSwitch(row);
+    for (const column of this.columns) {
+      void this.load(column, "map", this.mapChart(column));
+      void this.load(column, "rt", this.timesChart(column));
+      void this.load(
+        column,
+        "qd",
+        this.series(column, "stream").then((answer) => queueDepthChart(answer, this.context(column))),
+      );
+      void this.load(
+        column,
+        "lba",
+        this.withSharedMaximum(
+          column,
+          (other) => this.heat(other, "lba", 128, this.hitOp()),
+          (heat, scene, most) => hitMapChart(heat, scene, most, (from, to) => this.readOut(column, from, to)),
+        ),
+      );
+      void this.load(
+        column,
+        "subsecond",
+        this.withSharedMaximum(column, (other) => this.heat(other, "subsecond", 50), subsecondChart),
+      );
+      this.updateHitMapSwitches(column);
     }
     this.tables.load();
   }
@@ -269,113 +373,232 @@ export class CapturePage implements Page {
     return this.app.state.hits === "all" ? undefined : this.app.state.hits;
   }
 
-  private hitSwitch(row: Row): void {
-    const fixed = row.side.filters.op.length > 0;
-    row.hitChoice.replaceChildren(...this.deviceSwitch(row), ...(fixed ? [] : [choice("Operations in the hit map",
-      [["all", "All"], ["read", "Reads"], ["write", "Writes"]], this.app.state.hits, (value) => this.app.go({ hits: value }))]));
+  private updateHitMapSwitches(column: CaptureColumn): void {
+    const fixed = column.view.filters.op.length > 0;
+    column.hitMapSwitches.replaceChildren(
+      ...this.deviceSwitch(column),
+      ...(fixed
+        ? []
+        : [
+            buttonGroup(
+              "Operations in the hit map",
+              [
+                ["all", "All"],
+                ["read", "Reads"],
+                ["write", "Writes"],
+              ],
+              this.app.state.hits,
+              (value) => this.app.navigate({ hits: value }),
+            ),
+          ]),
+    );
   }
 
-  /** Addresses are those of one device: which, where there are several. */
-  private deviceSwitch(row: Row): HTMLElement[] {
-    const names = devicesOf(row);
+  /** Returns the selector of the hit map's device if the capture has several. */
+  private deviceSwitch(column: CaptureColumn): HTMLElement[] {
+    const names = devicesOf(column);
     if (names.length < 2) return [];
-    const now = addressDevice(row);
-    const select = h("select", { "aria-label": "Device of the addresses", onchange: () => {
-      row.hitDevice = select.value;
-      this.loadAll();
-    } }, ...names.map((name) => h("option", { value: name, selected: name === now }, name)));
+    const now = addressDevice(column);
+    const select = h(
+      "select",
+      {
+        "aria-label": "Device of the addresses",
+        onchange: () => {
+          column.hitMapDevice = select.value;
+          this.loadAll();
+        },
+      },
+      ...names.map((name) => h("option", { value: name, selected: name === now }, name)),
+    );
     return [select];
   }
 
-  private load(row: Row, kind: Kind, coming: Promise<Drawing | string>): Promise<void> {
-    const instead = row.item.refused?.[kind] ?? (this.isOutside(row) ? OUTSIDE : undefined);
-    const drawing = instead === undefined ? coming : coming.then(() => instead);
-    return row.panels.get(kind)?.load(drawing, () => this.reach()) ?? Promise.resolve();
+  private load(column: CaptureColumn, kind: Kind, pending: Promise<Chart | string>): Promise<void> {
+    const message = column.item.refused?.[kind] ?? (this.isOutside(column) ? OUTSIDE_MESSAGE : undefined);
+    const drawing = message === undefined ? pending : pending.then(() => message);
+    return column.panels.get(kind)?.load(drawing, () => this.xRange()) ?? Promise.resolve();
   }
 
-  /** The same scales on both sides, so that heights can be compared. */
-  private async map(row: Row): Promise<Drawing | string> {
+  /** Draws the map of a column. Both columns have the same scales, so that heights can be compared. */
+  private async mapChart(column: CaptureColumn): Promise<Chart | string> {
     const { by } = this.app.state;
-    const views = await Promise.all(this.rows.map(async (one) => streamMap(await this.series(one, by), this.scene(one), this.colors, by, (band, shift) => this.pickBand(one, band, shift))));
-    const view = views[this.rows.indexOf(row)];
+    const views = await Promise.all(
+      this.columns.map(async (other) =>
+        streamMapChart(await this.series(other, by), this.context(other), this.colors, by, (band, shift) =>
+          this.filterByBand(other, band, shift),
+        ),
+      ),
+    );
+    const view = views[this.columns.indexOf(column)];
     if (!view || typeof view === "string") return view ?? "";
-    row.map = view;
-    const top = (right: boolean): number => Math.max(1e-9, ...views.flatMap((one) => (typeof one === "string" ? [] : one.sheet.lines))
-      .filter((line) => (line.right ?? false) === right).map((line) => line.y.reduce<number>((most, value) => Math.max(most, value ?? 0), 0)));
-    view.sheet.left.high = top(false) * 1.05;
-    if (view.sheet.right) view.sheet.right.high = top(true) * 1.05;
+    column.map = view;
+    const top = (right: boolean): number =>
+      Math.max(
+        1e-9,
+        ...views
+          .flatMap((other) => (typeof other === "string" ? [] : other.spec.lines))
+          .filter((line) => (line.right ?? false) === right)
+          .map((line) => line.y.reduce<number>((most, value) => Math.max(most, value ?? 0), 0)),
+      );
+    view.spec.left.high = top(false) * 1.05;
+    if (view.spec.right) view.spec.right.high = top(true) * 1.05;
     return view;
   }
 
-  private async times(row: Row): Promise<Drawing | string> {
-    const views = await Promise.all(this.rows.map(async (one) => {
-      const [heat, series] = await Promise.all([this.heat(one, "rt", 64), this.series(one, "stream")]);
-      return { heat, series };
-    }));
-    const most = Math.max(...views.map(({ heat }) => mostOf(heat)));
-    const drawings = views.map(({ heat, series }, at) => responseTimes(heat, series, this.scene(this.rows[at] ?? row), most));
-    const axes = drawings.flatMap((one) => (typeof one === "string" ? [] : [one.sheet.left]));
-    const [low, high] = [Math.min(...axes.map((axis) => axis.low ?? 1)), Math.max(...axes.map((axis) => axis.high ?? 10))];
+  private async timesChart(column: CaptureColumn): Promise<Chart | string> {
+    const views = await Promise.all(
+      this.columns.map(async (other) => {
+        const [heat, series] = await Promise.all([this.heat(other, "rt", 64), this.series(other, "stream")]);
+        return { heat, series };
+      }),
+    );
+    const most = Math.max(...views.map(({ heat }) => maxCountOf(heat)));
+    const drawings = views.map(({ heat, series }, index) =>
+      responseTimeChart(heat, series, this.context(this.columns[index] ?? column), most),
+    );
+    const axes = drawings.flatMap((other) => (typeof other === "string" ? [] : [other.spec.left]));
+    const [low, high] = [
+      Math.min(...axes.map((axis) => axis.low ?? 1)),
+      Math.max(...axes.map((axis) => axis.high ?? 10)),
+    ];
     axes.forEach((axis) => ([axis.low, axis.high] = [low, high]));
-    return drawings[this.rows.indexOf(row)] ?? "";
+    return drawings[this.columns.indexOf(column)] ?? "";
   }
 
-  private async common(row: Row, asked: (row: Row) => Promise<HeatAnswer>, draw: (heat: HeatAnswer, scene: Scene, most: number) => Drawing | string): Promise<Drawing | string> {
-    const heats = await Promise.all(this.rows.map((one) => asked(one)));
-    const heat = heats[this.rows.indexOf(row)];
-    return heat ? draw(heat, this.scene(row), Math.max(...heats.map(mostOf))) : "";
+  private async withSharedMaximum(
+    column: CaptureColumn,
+    asked: (column: CaptureColumn) => Promise<HeatAnswer>,
+    draw: (heat: HeatAnswer, scene: ViewContext, most: number) => Chart | string,
+  ): Promise<Chart | string> {
+    const heats = await Promise.all(this.columns.map((other) => asked(other)));
+    const heat = heats[this.columns.indexOf(column)];
+    return heat ? draw(heat, this.context(column), Math.max(...heats.map(maxCountOf))) : "";
   }
 
   private async loadOverview(): Promise<void> {
-    const first = this.rows[0];
+    const first = this.columns[0];
     if (!first) return;
-    // The overview is of the whole captures, whatever is filtered: two sides of one capture are one line.
-    // Drawn again only where it changed, so that the brush keeps the focus of the keyboard.
-    const now = JSON.stringify([this.rows.map((row) => [row.item.n, row.shift]), this.app.state.measure, this.app.state.time]);
-    if (now === this.overviewShown) return;
-    this.overviewShown = now;
-    const different = this.rows.filter((row, at) => at === 0 || row.item.n !== first.item.n);
-    const coming = Promise.all(different.map(async (row) => ({
-      name: shortName(row.item), answer: placed(await ask<SeriesAnswer>(url("series", { ...common({ n: row.side.n, filters: noFilters() }), by: "stream", cells: 1024 })), row.shift),
-    }))).then((answers) => whole(answers, this.scene(first), this.duration()));
-    await this.overview.load(coming, () => this.whole());
+    // The overview shows whole captures without filters, so a capture compared with itself is one line.
+    // Redrawn only after a change, because a redraw would take the keyboard focus from the brush.
+    const now = JSON.stringify([
+      this.columns.map((column) => [column.item.n, column.shift]),
+      this.app.state.measure,
+      this.app.state.time,
+    ]);
+    if (now === this.drawnOverview) return;
+    this.drawnOverview = now;
+    const different = this.columns.filter((column, index) => index === 0 || column.item.n !== first.item.n);
+    const coming = Promise.all(
+      different.map(async (column) => ({
+        name: shortName(column.item),
+        answer: shiftAnswer(
+          await getAnswer<SeriesAnswer>(
+            apiUrl("series", {
+              ...captureParams({ n: column.view.n, filters: noFilters() }),
+              by: "stream",
+              cells: 1024,
+            }),
+          ),
+          column.shift,
+        ),
+      })),
+    ).then((answers) => overviewChart(answers, this.context(first), this.duration()));
+    await this.overview.load(coming, () => this.wholeAxis());
     this.brush.attach();
   }
 
-  private chips(): void {
+  private updateBar(): void {
     const { state } = this.app;
-    const part = this.part();
-    const chips = this.rows.flatMap((row, at) => FACETS.flatMap((facet) => row.side.filters[facet].map((value) => {
-      const text = `${row.letter ? `${row.letter} ` : ""}${FACET_NAMES[facet]}: ${facet === "pid" ? nameOfPid(row.item, value) : value} ×`;
-      return button(text, () => this.drop(at, facet, value), { class: "chip", title: "Remove this filter" });
-    })));
-    if (part) chips.push(button(`${this.say(part.from, part.to)} ×`, () => this.zoom(undefined), { class: "chip", title: "Show the whole time" }));
-    if (state.versus) chips.push(button("End comparison ×", () => this.app.go({ versus: undefined }), { class: "chip" }));
-    const second = this.rows[0] && clockOf({ ...this.app, state: { ...state, time: "clock" } } as App, this.rows[0].item);
-    const span = this.minute();
+    const range = this.range();
+    const chips = this.columns.flatMap((column, index) =>
+      FACETS.flatMap((facet) =>
+        column.view.filters[facet].map((value) => {
+          const text = `${column.letter ? `${column.letter} ` : ""}${FACET_NAMES[facet]}: ${facet === "pid" ? processName(column.item, value) : value} ×`;
+          return button(text, () => this.dropFilter(index, facet, value), {
+            class: "chip",
+            title: "Remove this filter",
+          });
+        }),
+      ),
+    );
+    if (range)
+      chips.push(
+        button(`${this.describeRange(range.from, range.to)} ×`, () => this.zoom(undefined), {
+          class: "chip",
+          title: "Show the whole time",
+        }),
+      );
+    if (state.versus)
+      chips.push(button("End comparison ×", () => this.app.navigate({ versus: undefined }), { class: "chip" }));
+    const second =
+      this.columns[0] && clockOf({ ...this.app, state: { ...state, time: "clock" } } as App, this.columns[0].item);
+    const span = this.extremeSpan();
     this.bar.replaceChildren(
-      choice("Measure", [["iops", "IOPS"], ["mb", "MB/s"]], state.measure, (measure) => this.app.go({ measure })),
-      choice("Stacked by", [["stream", "By stream"], ["process", "By process"]], state.by, (by) => this.app.go({ by })),
-      ...(second ? [choice("Times", [["clock", "Clock"], ["start", "From start"]], state.time, (time) => this.app.go({ time }))] : []),
-      button(`Slowest ${span.name}`, () => void this.find("slowest"), { title: "Show the part with the longest mean response time (S)" }),
-      button(`Busiest ${span.name}`, () => void this.find("busiest"), { title: "Show the part with the most I/Os (B)" }),
+      buttonGroup(
+        "Measure",
+        [
+          ["iops", "IOPS"],
+          ["mb", "MB/s"],
+        ],
+        state.measure,
+        (measure) => this.app.navigate({ measure }),
+      ),
+      buttonGroup(
+        "Stacked by",
+        [
+          ["stream", "By stream"],
+          ["process", "By process"],
+        ],
+        state.by,
+        (by) => this.app.navigate({ by }),
+      ),
+      ...(second
+        ? [
+            buttonGroup(
+              "Times",
+              [
+                ["clock", "Clock"],
+                ["start", "From start"],
+              ],
+              state.time,
+              (time) => this.app.navigate({ time }),
+            ),
+          ]
+        : []),
+      button(`Slowest ${span.name}`, () => void this.showExtreme("slowest"), {
+        title: "Show the part with the longest mean response time (S)",
+      }),
+      button(`Busiest ${span.name}`, () => void this.showExtreme("busiest"), {
+        title: "Show the part with the most I/Os (B)",
+      }),
       ...this.filterSelects(),
       ...this.compareWith(),
-      button("Derive workload", () => void this.workload(), { title: "The I/O streams of what is shown, as a file that steadfast can apply" }),
+      button("Derive workload", () => void this.showWorkload(), {
+        title: "The I/O streams of what is shown, as a file that steadfast can apply",
+      }),
       h("span", { class: "chips", "aria-label": "Filters" }, ...chips),
     );
   }
 
-  /** Device, layer and direction, where there is a choice. */
+  /** Returns selectors of device, layer and operation, each only if there is a choice. */
   private filterSelects(): HTMLElement[] {
-    const item = this.rows[0]?.item;
-    if (!item || exported()) return [];
+    const item = this.columns[0]?.item;
+    if (!item || isExported()) return [];
     const { filters } = this.app.state;
     const select = (facet: Facet, name: string, all: string, values: readonly string[]): HTMLElement => {
       const now = filters[facet].length === 1 ? filters[facet][0] : "";
-      const made = h("select", { "aria-label": name, "data-facet": facet, onchange: () => {
-        this.app.go({ filters: { ...filters, [facet]: made.value === "" ? [] : [made.value] } });
-      } }, h("option", { value: "" }, all), ...values.map((value) => h("option", { value, selected: value === now }, value)));
+      const made = h(
+        "select",
+        {
+          "aria-label": name,
+          "data-facet": facet,
+          onchange: () => {
+            this.app.navigate({ filters: { ...filters, [facet]: made.value === "" ? [] : [made.value] } });
+          },
+        },
+        h("option", { value: "" }, all),
+        ...values.map((value) => h("option", { value, selected: value === now }, value)),
+      );
       return made;
     };
     const devices = deviceNames(item);
@@ -387,122 +610,174 @@ export class CapturePage implements Page {
   }
 
   private compareWith(): HTMLElement[] {
-    const others = this.app.meta.items.filter((item) => item.kind === "capture" && item.state === "ready" && item.n !== this.app.state.n);
-    if (others.length === 0 || exported()) return [];
+    const others = this.app.meta.items.filter(
+      (item) => item.kind === "capture" && item.state === "ready" && item.n !== this.app.state.n,
+    );
+    if (others.length === 0 || isExported()) return [];
     const align = this.alignment();
-    const select = h("select", { "aria-label": "Compare with", onchange: () => {
-      const n = Number(select.value);
-      if (select.value !== "") this.app.go({ versus: { n, filters: this.app.state.filters } });
-    } }, h("option", { value: "" }, "Compare with …"), ...others.map((item) => h("option", { value: item.n }, shortName(item))));
+    const select = h(
+      "select",
+      {
+        "aria-label": "Compare with",
+        onchange: () => {
+          const n = Number(select.value);
+          if (select.value !== "") this.app.navigate({ versus: { n, filters: this.app.state.filters } });
+        },
+      },
+      h("option", { value: "" }, "Compare with …"),
+      ...others.map((item) => h("option", { value: item.n }, shortName(item))),
+    );
     return align ? [select, align] : [select];
   }
 
-  /** How two captures stand on the axis, where there is a choice. */
+  /** Returns the selector of the alignment, if more than one is possible. */
   private alignment(): HTMLElement | undefined {
-    const items = this.rows.map((row) => row.item);
-    const found = ways(items);
-    if (items.length < 2 || items[0]?.n === items[1]?.n || found.length < 2) return undefined;
-    const now = aligned(items, this.app.state.align).align;
-    const select = h("select", { "aria-label": "Align the captures", onchange: () => this.app.go({ align: select.value, from: undefined, to: undefined }) },
-      ...found.map((way) => h("option", { value: way.align, selected: way.align === now }, way.text)));
+    const items = this.columns.map((column) => column.item);
+    const match = alignmentOptions(items);
+    if (items.length < 2 || items[0]?.n === items[1]?.n || match.length < 2) return undefined;
+    const now = alignCaptures(items, this.app.state.align).align;
+    const select = h(
+      "select",
+      {
+        "aria-label": "Align the captures",
+        onchange: () => this.app.navigate({ align: select.value, from: undefined, to: undefined }),
+      },
+      ...match.map((way) => h("option", { value: way.align, selected: way.align === now }, way.text)),
+    );
     return select;
   }
 
-  private drop(at: number, facet: Facet, value: string): void {
+  private dropFilter(index: number, facet: Facet, value: string): void {
     const { filters, versus } = this.app.state;
-    if (at === 0) this.app.go({ filters: without(filters, facet, value) });
-    else if (versus) this.app.go({ versus: { ...versus, filters: without(versus.filters, facet, value) } });
+    if (index === 0) this.app.navigate({ filters: removeFilter(filters, facet, value) });
+    else if (versus) this.app.navigate({ versus: { ...versus, filters: removeFilter(versus.filters, facet, value) } });
   }
 
-  /** A minute; of a short capture a twentieth of it. */
-  private minute(): { ns: number; name: string } {
-    const item = this.rows[0]?.item;
+  /** Returns the length of the slowest and busiest part: a minute, or a twentieth of a short capture. */
+  private extremeSpan(): { ns: number; name: string } {
+    const item = this.columns[0]?.item;
     const duration = (item?.duration_ns ?? 0) - (item?.start_ns ?? 0);
     if (duration >= 180e9) return { ns: 60e9, name: "minute" };
     const second = Math.max(1, Math.round(duration / 20e9));
-    return duration > 20e9 ? { ns: second * 1e9, name: second === 1 ? "second" : `${second} s` } : { ns: duration / 20, name: "twentieth" };
+    return duration > 20e9
+      ? { ns: second * 1e9, name: second === 1 ? "second" : `${second} s` }
+      : { ns: duration / 20, name: "twentieth" };
   }
 
-  private async find(what: "slowest" | "busiest"): Promise<void> {
-    const first = this.rows[0];
+  private async showExtreme(what: "slowest" | "busiest"): Promise<void> {
+    const first = this.columns[0];
     if (!first) return;
     try {
-      const answer = await ask<SeriesAnswer>(url("series", { ...common(first.side), by: "stream", cells: 1024 }));
-      const found = await this.closer(first.side, answer, what);
-      if (!found) return announce("No I/O with these filters.");
-      const part = { from: found.from + first.shift, to: found.to + first.shift };
-      this.zoom(inside(part.from, part.to, this.duration()));
-      announce(`The ${what} part: ${this.say(part.from, part.to)}`);
+      const answer = await getAnswer<SeriesAnswer>(
+        apiUrl("series", { ...captureParams(first.view), by: "stream", cells: 1024 }),
+      );
+      const match = await this.refineExtreme(first.view, answer, what);
+      if (!match) return announce("No I/O with these filters.");
+      const range = { from: match.from + first.shift, to: match.to + first.shift };
+      this.zoom(clampRange(range.from, range.to, this.duration()));
+      announce(`The ${what} part: ${this.describeRange(range.from, range.to)}`);
     } catch (error) {
-      announce(said(error));
+      announce(errorMessage(error));
     }
   }
 
-  /** Where cells are wider than a minute, the minute is looked for inside the extreme cell. */
-  private async closer(side: Side, answer: SeriesAnswer, what: "slowest" | "busiest"): Promise<{ from: number; to: number } | undefined> {
-    const wide = this.minute().ns;
-    const found = extreme(answer, wide, what);
-    if (!found || found.to - found.from <= wide * 1.5 || exported()) return found;
-    const inner = await ask<SeriesAnswer>(url("series", { ...common(side, Math.floor(found.from), Math.ceil(found.to)), by: "stream", cells: 1024 }));
-    return extreme(inner, wide, what) ?? found;
+  /** Finds the extreme part; if cells are wider than it, searches the extreme cell again with finer cells. */
+  private async refineExtreme(
+    view: CaptureView,
+    answer: SeriesAnswer,
+    what: "slowest" | "busiest",
+  ): Promise<{ from: number; to: number } | undefined> {
+    const wide = this.extremeSpan().ns;
+    const match = findExtreme(answer, wide, what);
+    if (!match || match.to - match.from <= wide * 1.5 || isExported()) return match;
+    const inner = await getAnswer<SeriesAnswer>(
+      apiUrl("series", {
+        ...captureParams(view, Math.floor(match.from), Math.ceil(match.to)),
+        by: "stream",
+        cells: 1024,
+      }),
+    );
+    return findExtreme(inner, wide, what) ?? match;
   }
 
-  private async command(row: Row, view: string): Promise<void> {
-    const part = this.own(row);
+  private async showCommand(column: CaptureColumn, view: string): Promise<void> {
+    const range = this.ownRange(column);
     try {
-      if (this.isOutside(row)) return textDialog("Copy as command", OUTSIDE, "There is no command for this view.");
-      const { command } = await ask<{ command: string }>(url("command", { ...common(row.side, part?.from, part?.to), view }));
-      textDialog("Copy as command", command, "The command that prints the same numbers.");
+      if (this.isOutside(column))
+        return showTextDialog("Copy as command", OUTSIDE_MESSAGE, "There is no command for this view.");
+      const { command } = await getAnswer<{ command: string }>(
+        apiUrl("command", { ...captureParams(column.view, range?.from, range?.to), view }),
+      );
+      showTextDialog("Copy as command", command, "The command that prints the same numbers.");
     } catch (error) {
-      textDialog("Copy as command", said(error), "There is no command for this view.");
+      showTextDialog("Copy as command", errorMessage(error), "There is no command for this view.");
     }
   }
 
-  private async workload(): Promise<void> {
-    const first = this.rows[0];
+  private async showWorkload(): Promise<void> {
+    const first = this.columns[0];
     if (!first) return;
-    const part = this.own(first);
+    const range = this.ownRange(first);
     try {
-      const { toml } = await ask<{ toml: string }>(url("workload", common(first.side, part?.from, part?.to)));
-      textDialog("Derive workload", toml, "Save this file and apply it: steadfast run replay-native --workload FILE --target DEVICE", { name: "workload.toml", type: "application/toml" });
+      const { toml } = await getAnswer<{ toml: string }>(
+        apiUrl("workload", captureParams(first.view, range?.from, range?.to)),
+      );
+      showTextDialog(
+        "Derive workload",
+        toml,
+        "Save this file and apply it: steadfast run replay-native --workload FILE --target DEVICE",
+        { name: "workload.toml", type: "application/toml" },
+      );
     } catch (error) {
-      textDialog("Derive workload", said(error), "No workload of this part.");
+      showTextDialog("Derive workload", errorMessage(error), "No workload of this part.");
     }
   }
 
-  private about(item: Item): void {
-    const text = [item.workload_name, item.comment].filter((one): one is string => Boolean(one)).join(" – ");
+  private updateFacts(item: Item): void {
+    const text = [item.workload_name, item.comment].filter((other): other is string => Boolean(other)).join(" – ");
     this.facts.replaceChildren(...(text ? [h("p", { class: "quiet" }, text)] : []));
     if (item.step_ns) {
-      this.facts.append(h("p", { class: "quiet" }, `Totals of capture steps of ${span(item.step_ns)}. I/Os within a step are not kept; parts of the time are whole steps.`));
+      this.facts.append(
+        h(
+          "p",
+          { class: "quiet" },
+          `Totals of capture steps of ${formatNs(item.step_ns)}. I/Os within a step are not kept; parts of the time are whole steps.`,
+        ),
+      );
     }
-    if (exported()) {
-      this.facts.append(h("p", { class: "notice" }, "Exported page: its numbers are inside. It cannot filter, compare, count a part again or list single I/Os; open the file with steadfast explore for that."));
+    if (isExported()) {
+      this.facts.append(
+        h(
+          "p",
+          { class: "notice" },
+          "Exported page: its numbers are inside. It cannot filter, compare, count a part again or list single I/Os; open the file with steadfast explore for that.",
+        ),
+      );
     }
   }
 
-  key(event: KeyboardEvent): boolean {
+  handleKey(event: KeyboardEvent): boolean {
     const { state } = this.app;
-    const [from, to] = this.reach();
+    const [from, to] = this.xRange();
     const moves = ["ArrowLeft", "ArrowRight", "+", "-", "Home"];
-    const part = moves.includes(event.key) ? byKey(event.key, from, to, this.duration()) : undefined;
-    if (part) this.zoom(inside(part.from, part.to, this.duration()));
-    else if (event.key === "s") void this.find("slowest");
-    else if (event.key === "b") void this.find("busiest");
-    else if (event.key === "m") this.app.go({ measure: state.measure === "iops" ? "mb" : "iops" });
-    else if (event.key === "p") this.app.go({ by: state.by === "stream" ? "process" : "stream" });
+    const range = moves.includes(event.key) ? rangeAfterKey(event.key, from, to, this.duration()) : undefined;
+    if (range) this.zoom(clampRange(range.from, range.to, this.duration()));
+    else if (event.key === "s") void this.showExtreme("slowest");
+    else if (event.key === "b") void this.showExtreme("busiest");
+    else if (event.key === "m") this.app.navigate({ measure: state.measure === "iops" ? "mb" : "iops" });
+    else if (event.key === "p") this.app.navigate({ by: state.by === "stream" ? "process" : "stream" });
     else return false;
     return true;
   }
 
   redraw(): void {
-    [this.layout, this.overviewShown] = ["", ""];
+    [this.layout, this.drawnOverview] = ["", ""];
     this.update();
   }
 
   close(): void {
     this.overview.pane.destroy();
-    this.rows.forEach((row) => row.panels.forEach((panel) => panel.pane.destroy()));
+    this.columns.forEach((column) => column.panels.forEach((panel) => panel.pane.destroy()));
   }
 }
 
@@ -510,25 +785,25 @@ function deviceNames(item: Item): string[] {
   return (item.devices ?? []).map((device) => (typeof device === "string" ? device : device.name));
 }
 
-/** The devices whose addresses count. */
-function devicesOf({ side, item }: Row): string[] {
-  const chosen = side.filters.device;
+/** Returns the devices that the filters of a column leave. */
+function devicesOf({ view, item }: CaptureColumn): string[] {
+  const chosen = view.filters.device;
   return deviceNames(item).filter((name) => chosen.length === 0 || chosen.includes(name));
 }
 
-/** The device whose addresses are drawn; undefined where there is no choice. */
-function addressDevice(row: Row): string | undefined {
-  const names = devicesOf(row);
+/** Returns the device of the hit map; undefined if there is only one. */
+function addressDevice(column: CaptureColumn): string | undefined {
+  const names = devicesOf(column);
   if (names.length < 2) return undefined;
-  return names.find((name) => name === row.hitDevice) ?? names[0];
+  return names.find((name) => name === column.hitMapDevice) ?? names[0];
 }
 
-function describe(filters: Filters): string {
-  if (!anyFilter(filters)) return "";
+function describeFilters(filters: Filters): string {
+  if (!hasFilters(filters)) return "";
   return FACETS.flatMap((facet) => filters[facet]).join(", ");
 }
 
-function nameOfPid(item: Item, pid: string): string {
-  const found = (item.processes ?? []).find((process) => process.pids?.some((one) => String(one) === pid));
-  return found ? `${found.name} (${pid})` : pid;
+function processName(item: Item, pid: string): string {
+  const match = (item.processes ?? []).find((process) => process.pids?.some((other) => String(other) === pid));
+  return match ? `${match.name} (${pid})` : pid;
 }

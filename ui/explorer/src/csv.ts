@@ -1,4 +1,4 @@
-/** Values separated by commas (RFC 4180); a text that a spreadsheet would compute stays a text. */
+/** CSV (RFC 4180). Text that a spreadsheet would evaluate as a formula is quoted. */
 
 export type Cell = string | number | null | undefined;
 
@@ -13,8 +13,13 @@ function cell(value: Cell): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
 }
 
-/** A name that every file system takes. */
+/** Returns a file name that is valid on every file system. */
 export function fileName(...parts: string[]): string {
   const plain = parts.map((part) => part.replace(/^.*[/\\]/, "").replace(/[^A-Za-z0-9._-]+/g, "-")).join("-");
-  return plain.replace(/-+/g, "-").replace(/^[-.]+|-+$/g, "").slice(0, 100) || "view";
+  return (
+    plain
+      .replace(/-+/g, "-")
+      .replace(/^[-.]+|-+$/g, "")
+      .slice(0, 100) || "view"
+  );
 }

@@ -1,33 +1,45 @@
-/** Words over the page: a command to copy, a workload, the help. */
-import { announce, button, h, save } from "./dom";
+/** Dialogs: a command to copy, a workload file, the help. */
+import { announce, button, h, download } from "./dom";
 
-/** A dialog that Esc closes; focus returns to where it was. */
-export function dialog(title: string, ...content: Node[]): HTMLDialogElement {
-  const close = button("Close", () => made.close());
-  const made = h("dialog", { "aria-label": title }, h("header", {}, h("h2", {}, title), close), ...content);
-  made.addEventListener("close", () => made.remove());
-  made.addEventListener("click", (event) => event.target === made && made.close());
-  document.body.append(made);
-  made.showModal();
-  return made;
+/** Opens a modal dialog. Esc closes it and returns the focus. */
+export function showDialog(title: string, ...content: Node[]): HTMLDialogElement {
+  const close = button("Close", () => element.close());
+  const element = h("dialog", { "aria-label": title }, h("header", {}, h("h2", {}, title), close), ...content);
+  element.addEventListener("close", () => element.remove());
+  element.addEventListener("click", (event) => event.target === element && element.close());
+  document.body.append(element);
+  element.showModal();
+  return element;
 }
 
-/** A text to read, copy and keep. */
-export function textDialog(title: string, text: string, words: string, file?: { name: string; type: string }): void {
-  const note = h("p", { role: "status", class: "quiet" }, words);
-  const copy = button("Copy", () => void copied(text, note));
-  const keep = file ? button("Save", () => save(file.name, new Blob([text], { type: file.type }))) : undefined;
-  dialog(title, note, h("pre", { tabindex: 0 }, text), h("div", { class: "tools" }, copy, ...(keep ? [keep] : [])));
+/** Opens a dialog with a text to copy, and to save if `file` is given. */
+export function showTextDialog(
+  title: string,
+  text: string,
+  description: string,
+  file?: { name: string; type: string },
+): void {
+  const status = h("p", { role: "status", class: "quiet" }, description);
+  const copyButton = button("Copy", () => void copyText(text, status));
+  const saveButton = file
+    ? button("Save", () => download(file.name, new Blob([text], { type: file.type })))
+    : undefined;
+  showDialog(
+    title,
+    status,
+    h("pre", { tabindex: 0 }, text),
+    h("div", { class: "tools" }, copyButton, ...(saveButton ? [saveButton] : [])),
+  );
 }
 
-async function copied(text: string, note: HTMLElement): Promise<void> {
+async function copyText(text: string, status: HTMLElement): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
-    note.textContent = "Copied.";
+    status.textContent = "Copied.";
   } catch {
-    note.textContent = "The browser does not allow copying here. Select the text and copy it.";
+    status.textContent = "The browser does not allow copying here. Select the text and copy it.";
   }
-  announce(note.textContent);
+  announce(status.textContent);
 }
 
 const KEYS: readonly (readonly [string, string])[] = [
@@ -45,11 +57,11 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["?", "this help"],
 ];
 
-export function help(exported: boolean): void {
+export function showHelp(exported: boolean): void {
   if (document.querySelector("dialog[open]")) return;
   const rows = KEYS.map(([key, what]) => h("tr", {}, h("th", { scope: "row" }, key), h("td", {}, what)));
-  const words = exported
+  const footer = exported
     ? "This page was exported: its numbers are inside, and it needs no program. It cannot filter, compare, count a part again or list single I/Os."
     : "Everything that is shown is in the address: copy it to return to the same view. Nothing here changes a file or a device.";
-  dialog("Help", h("table", {}, h("tbody", {}, ...rows)), h("p", {}, words));
+  showDialog("Help", h("table", {}, h("tbody", {}, ...rows)), h("p", {}, footer));
 }

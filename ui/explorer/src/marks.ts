@@ -1,27 +1,32 @@
-/** Where the names of marks stand over a drawing. No document here. */
+/** Placement of the names of marks above a chart. Does not use the DOM. */
 
 export interface Mark {
   x: number;
   text: string;
 }
 
-/** Between a mark and its name, and between a name and the next one. */
-const [GAP, APART] = [3, 8];
+/** Pixels between a mark and its name, and between two names. */
+const MARK_GAP = 3;
+const NAME_GAP = 8;
 
 /**
- * The left edges of names side by side, with marks and widths in the same unit. A name begins at its
- * mark, or ends there where the right edge is near; one that would meet the name before it is left out.
+ * Returns the left edge of each name, in CSS pixels like all arguments. A name begins at its mark, or ends
+ * there if it would cross the right edge. Names that would overlap the previous one are omitted.
  */
-export function placedNames(marks: readonly Mark[], width: number, wide: (text: string) => number): { left: number; text: string }[] {
+export function placeMarkNames(
+  marks: readonly Mark[],
+  width: number,
+  textWidth: (text: string) => number,
+): { left: number; text: string }[] {
   const out: { left: number; text: string }[] = [];
-  let free = 0;
+  let nextFree = 0;
   for (const { x, text } of [...marks].sort((a, b) => a.x - b.x)) {
     if (x < 0 || x > width) continue;
-    const size = wide(text);
-    const left = x + GAP + size <= width ? x + GAP : x - GAP - size;
-    if (left < free) continue;
+    const nameWidth = textWidth(text);
+    const left = x + MARK_GAP + nameWidth <= width ? x + MARK_GAP : x - MARK_GAP - nameWidth;
+    if (left < nextFree) continue;
     out.push({ left, text });
-    free = left + size + APART;
+    nextFree = left + nameWidth + NAME_GAP;
   }
   return out;
 }

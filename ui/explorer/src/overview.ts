@@ -1,133 +1,150 @@
-/** The whole time axis, and the part of it that everything else shows. */
+/** The brush: selects on the overview the time range that all other charts show. */
 import { h } from "./dom";
 import type { Pane } from "./pane";
-import { inside } from "./state";
+import { clampRange } from "./state";
 
-export interface Brushed {
-  /** The part that is shown; the whole where there is none. */
-  part: () => { from: number; to: number } | undefined;
+export interface BrushHandlers {
+  /** Returns the selected range; undefined for the whole axis. */
+  range: () => { from: number; to: number } | undefined;
   duration: () => number;
-  say: (from: number, to: number) => string;
-  chosen: (part: { from: number; to: number } | undefined) => void;
+  describe: (from: number, to: number) => string;
+  onChange: (part: { from: number; to: number } | undefined) => void;
 }
 
-/** Part of the width from which a drag takes hold of an end. */
-const GRIP = 8;
+/** Distance in pixels within which a drag grabs an end of the selection. */
+const GRIP_PX = 8;
 
 export class Brush {
   readonly window = h("div", {
-    class: "window", tabindex: 0, role: "slider", "aria-label": "Shown part of the time axis",
-    "aria-roledescription": "brush", "aria-valuemin": 0, "aria-valuemax": 100,
+    class: "window",
+    tabindex: 0,
+    role: "slider",
+    "aria-label": "Shown part of the time axis",
+    "aria-roledescription": "brush",
+    "aria-valuemin": 0,
+    "aria-valuemax": 100,
     title: "Drag: choose a part. Arrows: move. Up and down: wider, narrower. Home: whole.",
   });
-  private drag: { how: "new" | "move" | "from" | "to"; at: number; from: number; to: number } | undefined;
+  private drag: { mode: "new" | "move" | "from" | "to"; start: number; from: number; to: number } | undefined;
 
-  constructor(private readonly pane: Pane, private readonly hands: Brushed) {
-    this.window.addEventListener("keydown", (event) => this.key(event));
+  constructor(
+    private readonly pane: Pane,
+    private readonly handlers: BrushHandlers,
+  ) {
+    this.window.addEventListener("keydown", (event) => this.handleKey(event));
   }
 
-  /** Puts the window over a drawing that was made anew. */
+  /** Attaches the selection to a redrawn overview. */
   attach(): void {
     const over = this.pane.plot?.over;
     if (!over) return;
     over.append(this.window);
     over.classList.add("brush");
-    over.addEventListener("pointerdown", (event) => this.pressed(event, over));
-    over.addEventListener("pointermove", (event) => this.moved(event));
-    over.addEventListener("pointerup", (event) => this.released(event));
+    over.addEventListener("pointerdown", (event) => this.handlePointerDown(event, over));
+    over.addEventListener("pointermove", (event) => this.handlePointerMove(event));
+    over.addEventListener("pointerup", (event) => this.handlePointerUp(event));
     over.addEventListener("pointercancel", () => (this.drag = undefined));
-    over.addEventListener("dblclick", () => this.hands.chosen(undefined));
-    this.place();
+    over.addEventListener("dblclick", () => this.handlers.onChange(undefined));
+    this.position();
   }
 
-  private now(): { from: number; to: number } {
-    return this.hands.part() ?? { from: 0, to: this.hands.duration() };
+  private current(): { from: number; to: number } {
+    return this.handlers.range() ?? { from: 0, to: this.handlers.duration() };
   }
 
-  place(at = this.now()): void {
+  position(range = this.current()): void {
     const plot = this.pane.plot;
     if (!plot) return;
-    const [left, right] = [plot.valToPos(at.from, "x"), plot.valToPos(at.to, "x")];
+    const [left, right] = [plot.valToPos(range.from, "x"), plot.valToPos(range.to, "x")];
     this.window.style.left = `${left}px`;
     this.window.style.width = `${Math.max(3, right - left)}px`;
-    this.window.setAttribute("aria-valuetext", this.hands.say(at.from, at.to));
-    this.window.setAttribute("aria-valuenow", String(Math.round((at.from / Math.max(1, this.hands.duration())) * 100)));
-    this.window.classList.toggle("whole", this.hands.part() === undefined && !this.drag);
+    this.window.setAttribute("aria-valuetext", this.handlers.describe(range.from, range.to));
+    this.window.setAttribute(
+      "aria-valuenow",
+      String(Math.round((range.from / Math.max(1, this.handlers.duration())) * 100)),
+    );
+    this.window.classList.toggle("whole", this.handlers.range() === undefined && !this.drag);
   }
 
   private valueAt(event: PointerEvent): number {
     const plot = this.pane.plot;
     if (!plot) return 0;
     const left = event.clientX - plot.over.getBoundingClientRect().left;
-    return Math.min(this.hands.duration(), Math.max(0, plot.posToVal(left, "x")));
+    return Math.min(this.handlers.duration(), Math.max(0, plot.posToVal(left, "x")));
   }
 
-  private pressed(event: PointerEvent, over: HTMLElement): void {
+  private handlePointerDown(event: PointerEvent, over: HTMLElement): void {
     if (event.button !== 0) return;
     const plot = this.pane.plot;
     if (!plot) return;
     over.setPointerCapture(event.pointerId);
-    const now = this.now();
+    const current = this.current();
     const x = event.clientX - over.getBoundingClientRect().left;
-    const [left, right] = [plot.valToPos(now.from, "x"), plot.valToPos(now.to, "x")];
-    const shown = this.hands.part() !== undefined;
-    const near = (edge: number): boolean => shown && Math.abs(x - edge) <= GRIP;
-    const how = near(left) ? "from" : near(right) ? "to" : shown && x > left && x < right ? "move" : "new";
-    this.drag = { how, at: this.valueAt(event), ...now };
+    const [left, right] = [plot.valToPos(current.from, "x"), plot.valToPos(current.to, "x")];
+    const hasRange = this.handlers.range() !== undefined;
+    const isNear = (edge: number): boolean => hasRange && Math.abs(x - edge) <= GRIP_PX;
+    const mode = isNear(left) ? "from" : isNear(right) ? "to" : hasRange && x > left && x < right ? "move" : "new";
+    this.drag = { mode, start: this.valueAt(event), ...current };
   }
 
-  private dragged(event: PointerEvent): { from: number; to: number } | undefined {
+  private draggedRange(event: PointerEvent): { from: number; to: number } | undefined {
     if (!this.drag) return undefined;
-    const { how, at, from, to } = this.drag;
+    const { mode, start, from, to } = this.drag;
     const x = this.valueAt(event);
-    if (how === "new") return { from: Math.min(at, x), to: Math.max(at, x) };
-    if (how === "from") return { from: Math.min(x, to), to: Math.max(x, to) };
-    if (how === "to") return { from: Math.min(from, x), to: Math.max(from, x) };
-    return shifted(from, to, x - at, this.hands.duration());
+    if (mode === "new") return { from: Math.min(start, x), to: Math.max(start, x) };
+    if (mode === "from") return { from: Math.min(x, to), to: Math.max(x, to) };
+    if (mode === "to") return { from: Math.min(from, x), to: Math.max(from, x) };
+    return shiftRange(from, to, x - start, this.handlers.duration());
   }
 
-  private moved(event: PointerEvent): void {
-    const part = this.dragged(event);
-    if (part) this.place(part);
+  private handlePointerMove(event: PointerEvent): void {
+    const range = this.draggedRange(event);
+    if (range) this.position(range);
   }
 
-  private released(event: PointerEvent): void {
-    const part = this.dragged(event);
+  private handlePointerUp(event: PointerEvent): void {
+    const range = this.draggedRange(event);
     this.drag = undefined;
-    if (!part) return;
-    const pixels = ((part.to - part.from) / Math.max(1, this.hands.duration())) * (this.pane.plot?.over.clientWidth ?? 1);
-    if (pixels < 3) return this.place();
-    this.hands.chosen(inside(part.from, part.to, this.hands.duration()));
+    if (!range) return;
+    const pixels =
+      ((range.to - range.from) / Math.max(1, this.handlers.duration())) * (this.pane.plot?.over.clientWidth ?? 1);
+    if (pixels < 3) return this.position();
+    this.handlers.onChange(clampRange(range.from, range.to, this.handlers.duration()));
   }
 
-  private key(event: KeyboardEvent): void {
-    const { from, to } = this.now();
-    const part = byKey(event.key, from, to, this.hands.duration());
-    if (!part) return;
+  private handleKey(event: KeyboardEvent): void {
+    const { from, to } = this.current();
+    const range = rangeAfterKey(event.key, from, to, this.handlers.duration());
+    if (!range) return;
     event.preventDefault();
     event.stopPropagation();
-    this.hands.chosen(inside(part.from, part.to, this.hands.duration()));
+    this.handlers.onChange(clampRange(range.from, range.to, this.handlers.duration()));
   }
 }
 
-/** A part moved along, but not over the ends. */
-export function shifted(from: number, to: number, by: number, duration: number): { from: number; to: number } {
-  const moved = Math.min(duration - to, Math.max(-from, by));
-  return { from: from + moved, to: to + moved };
+/** Moves a range, but not beyond the ends of the axis. */
+export function shiftRange(from: number, to: number, by: number, duration: number): { from: number; to: number } {
+  const shift = Math.min(duration - to, Math.max(-from, by));
+  return { from: from + shift, to: to + shift };
 }
 
-/** What a key makes of a part. */
-export function byKey(key: string, from: number, to: number, duration: number): { from: number; to: number } | undefined {
-  const wide = to - from;
+/** Returns the range after a key; undefined if the key has no effect. */
+export function rangeAfterKey(
+  key: string,
+  from: number,
+  to: number,
+  duration: number,
+): { from: number; to: number } | undefined {
+  const width = to - from;
   const middle = (from + to) / 2;
-  const around = (width: number): { from: number; to: number } => {
+  const resized = (width: number): { from: number; to: number } => {
     const half = Math.min(duration, Math.max(1000, width)) / 2;
-    return shifted(middle - half, middle + half, Math.max(0, half - middle), duration);
+    return shiftRange(middle - half, middle + half, Math.max(0, half - middle), duration);
   };
-  if (key === "ArrowLeft") return shifted(from, to, -wide / 4, duration);
-  if (key === "ArrowRight") return shifted(from, to, wide / 4, duration);
-  if (key === "ArrowDown" || key === "+") return around(wide / 2);
-  if (key === "ArrowUp" || key === "-") return around(wide * 2);
+  if (key === "ArrowLeft") return shiftRange(from, to, -width / 4, duration);
+  if (key === "ArrowRight") return shiftRange(from, to, width / 4, duration);
+  if (key === "ArrowDown" || key === "+") return resized(width / 2);
+  if (key === "ArrowUp" || key === "-") return resized(width * 2);
   if (key === "Home") return { from: 0, to: duration };
   return undefined;
 }

@@ -1,211 +1,240 @@
-/** A drawing or a table with its name, its key, its files, and words where there is nothing to see. */
-import { said } from "./answers";
+/** Frames of charts and tables: title, toolbar, legend, and a message if there is nothing to show. */
+import { errorMessage } from "./answers";
 import { fileName } from "./csv";
-import { announce, button, h, save } from "./dom";
-import { Pane, type Hands, type Line, type Sheet } from "./pane";
-import { asPng, asText, drawn, values } from "./svg";
+import { announce, button, h, download } from "./dom";
+import { Pane, type PaneHandlers, type Line, type ChartSpec } from "./pane";
+import { renderPng, serializeSvg, renderSvg, chartCsv } from "./svg";
 
-export interface Key {
+export interface LegendItem {
   name: string;
   color: string;
   dash?: boolean;
-  /** Where it can be chosen. */
-  pick?: (shift: boolean) => void;
+  /** Called on a click, if the item can be selected. */
+  onClick?: (shift: boolean) => void;
 }
 
-export interface Drawing {
-  sheet: Sheet;
-  keys: Key[];
+export interface Chart {
+  spec: ChartSpec;
+  legend: LegendItem[];
   note: string;
-  /** What a screen reader is told. */
-  spoken: string;
+  /** Text for screen readers. */
+  ariaLabel: string;
   xName: string;
-  /** What the CSV file has of a line, where it is not what is drawn. */
-  exact?: (line: Line, at: number) => string | number | null | undefined;
+  /** Returns the value for CSV files if it differs from what is drawn. */
+  csvValue?: (line: Line, at: number) => string | number | null | undefined;
 }
 
 export interface Tool {
   text: string;
   title: string;
-  act: () => void;
+  onClick: () => void;
 }
 
-let made = 0;
+let panelCount = 0;
 
-/** The frame that drawings and tables share. */
-export class Frame {
+/** Frame that charts and tables share. */
+export class Panel {
   readonly root: HTMLElement;
-  protected readonly state = h("p", { class: "state", role: "status" });
+  protected readonly status = h("p", { class: "state", role: "status" });
   protected readonly tools = h("div", { class: "tools" });
   protected readonly note = h("p", { class: "quiet note" });
   protected readonly heading: HTMLElement;
 
   constructor(public title: string) {
-    made += 1;
-    this.heading = h("h3", { id: `panel-${made}` }, title);
-    this.root = h("section", { class: "panel", "aria-labelledby": `panel-${made}` },
-      h("header", {}, this.heading, this.tools), this.note, this.state);
+    panelCount += 1;
+    this.heading = h("h3", { id: `panel-${panelCount}` }, title);
+    this.root = h(
+      "section",
+      { class: "panel", "aria-labelledby": `panel-${panelCount}` },
+      h("header", {}, this.heading, this.tools),
+      this.note,
+      this.status,
+    );
   }
 
-  /** Room for what belongs to this view alone, such as a switch. */
-  get head(): HTMLElement {
+  /** Returns the toolbar, for controls of a single view. */
+  get toolbar(): HTMLElement {
     return this.tools;
   }
 
-  name(title: string): void {
+  setTitle(title: string): void {
     this.title = title;
     this.heading.textContent = title;
   }
 
-  protected wait(): void {
+  protected setBusy(): void {
     this.root.setAttribute("aria-busy", "true");
     this.root.classList.remove("failed");
   }
 
-  protected words(text: string, failed = false): void {
+  protected setStatus(text: string, failed = false): void {
     this.root.removeAttribute("aria-busy");
     this.root.classList.toggle("failed", failed);
-    this.state.textContent = text;
-    this.state.hidden = text === "";
+    this.status.textContent = text;
+    this.status.hidden = text === "";
   }
 
-  protected tool(text: string, title: string, act: () => void): void {
-    this.tools.append(button(text, act, { title, "aria-label": `${title}: ${this.title}` }));
+  protected addTool(text: string, title: string, onClick: () => void): void {
+    this.tools.append(button(text, onClick, { title, "aria-label": `${title}: ${this.title}` }));
   }
 }
 
-export class DrawingPanel extends Frame {
+export class ChartPanel extends Panel {
   readonly pane: Pane;
-  private readonly key = h("div", { class: "key" });
-  private drawing: Drawing | undefined;
-  private turn = 0;
+  private readonly legend = h("div", { class: "key" });
+  private chart: Chart | undefined;
+  private lastLoad = 0;
 
-  constructor(title: string, private readonly file: () => string, group: string | undefined, height: number, hands: Hands, extra: Tool[] = []) {
+  constructor(
+    title: string,
+    private readonly file: () => string,
+    group: string | undefined,
+    height: number,
+    handlers: PaneHandlers,
+    extra: Tool[] = [],
+  ) {
     super(title);
-    this.pane = new Pane(group, height, hands);
-    this.root.append(this.pane.root, this.key);
-    extra.forEach((one) => this.tool(one.text, one.title, one.act));
-    this.tool("SVG", "Save as SVG", () => this.svg());
-    this.tool("PNG", "Save as PNG", () => void this.png());
-    this.tool("CSV", "Save values as CSV", () => this.csv());
+    this.pane = new Pane(group, height, handlers);
+    this.root.append(this.pane.root, this.legend);
+    extra.forEach((tool) => this.addTool(tool.text, tool.title, tool.onClick));
+    this.addTool("SVG", "Save as SVG", () => this.svg());
+    this.addTool("PNG", "Save as PNG", () => void this.savePng());
+    this.addTool("CSV", "Save values as CSV", () => this.saveCsv());
   }
 
-  /** Draws what comes; a later call overtakes an earlier one. */
-  async load(coming: Promise<Drawing | string>, reach: () => [number, number]): Promise<void> {
-    this.turn += 1;
-    const turn = this.turn;
-    if (!this.drawing) this.words("Loading …");
-    this.wait();
+  /** Draws a chart once it is ready, unless a later call came first. */
+  async load(pending: Promise<Chart | string>, xRange: () => [number, number]): Promise<void> {
+    this.lastLoad += 1;
+    const thisLoad = this.lastLoad;
+    if (!this.chart) this.setStatus("Loading …");
+    this.setBusy();
     try {
-      const found = await coming;
-      if (turn === this.turn) this.put(found, reach());
+      const result = await pending;
+      if (thisLoad === this.lastLoad) this.show(result, xRange());
     } catch (error) {
-      if (turn === this.turn) this.empty(said(error), true);
+      if (thisLoad === this.lastLoad) this.showMessage(errorMessage(error), true);
     }
   }
 
-  private put(found: Drawing | string, reach: [number, number]): void {
-    if (typeof found === "string") return this.empty(found, false);
-    this.drawing = found;
-    this.words("");
-    this.note.textContent = found.note;
+  private show(result: Chart | string, xRange: [number, number]): void {
+    if (typeof result === "string") return this.showMessage(result, false);
+    this.chart = result;
+    this.setStatus("");
+    this.note.textContent = result.note;
     this.pane.root.hidden = false;
-    this.pane.root.setAttribute("aria-label", `${this.title}. ${found.spoken}`);
-    this.pane.show(found.sheet, reach);
-    this.key.replaceChildren(...found.keys.map(keyOf));
+    this.pane.root.setAttribute("aria-label", `${this.title}. ${result.ariaLabel}`);
+    this.pane.show(result.spec, xRange);
+    this.legend.replaceChildren(...result.legend.map(renderLegendItem));
   }
 
-  private empty(text: string, failed: boolean): void {
-    this.drawing = undefined;
+  private showMessage(text: string, failed: boolean): void {
+    this.chart = undefined;
     this.pane.destroy();
     this.pane.root.hidden = true;
-    this.key.replaceChildren();
+    this.legend.replaceChildren();
     this.note.textContent = "";
-    this.words(text, failed);
+    this.setStatus(text, failed);
   }
 
-  private picture(): SVGSVGElement | undefined {
-    const found = drawn(this.pane, this.title, this.drawing?.note ?? "");
-    if (!found) announce("There is nothing to save in this view.");
-    return found;
+  private renderSvg(): SVGSVGElement | undefined {
+    const saveSvg = renderSvg(this.pane, this.title, this.chart?.note ?? "");
+    if (!saveSvg) announce("There is nothing to save in this view.");
+    return saveSvg;
   }
 
   private svg(): void {
-    const picture = this.picture();
-    if (picture) save(fileName(this.file(), this.title) + ".svg", new Blob([asText(picture)], { type: "image/svg+xml" }));
+    const picture = this.renderSvg();
+    if (picture)
+      download(
+        fileName(this.file(), this.title) + ".svg",
+        new Blob([serializeSvg(picture)], { type: "image/svg+xml" }),
+      );
   }
 
-  private async png(): Promise<void> {
-    const picture = this.picture();
-    if (!picture) return;
+  private async savePng(): Promise<void> {
+    const svg = this.renderSvg();
+    if (!svg) return;
     try {
-      save(fileName(this.file(), this.title) + ".png", await asPng(picture));
+      download(fileName(this.file(), this.title) + ".png", await renderPng(svg));
     } catch (error) {
-      announce(said(error));
+      announce(errorMessage(error));
     }
   }
 
-  private csv(): void {
-    if (!this.drawing) return announce("There is nothing to save in this view.");
-    const { sheet, xName, exact } = this.drawing;
-    const text = values(sheet, xName, exact ?? ((line, at) => line.y[at]));
-    save(fileName(this.file(), this.title) + ".csv", new Blob([text], { type: "text/csv" }));
+  private saveCsv(): void {
+    if (!this.chart) return announce("There is nothing to save in this view.");
+    const { spec, xName, csvValue: exact } = this.chart;
+    const text = chartCsv(spec, xName, exact ?? ((line, at) => line.y[at]));
+    download(fileName(this.file(), this.title) + ".csv", new Blob([text], { type: "text/csv" }));
   }
 }
 
-function keyOf(key: Key): HTMLElement {
-  const mark = h("i", { class: key.dash ? "line" : undefined });
-  mark.style.background = key.color;
-  if (!key.pick) return h("span", {}, mark, key.name);
-  const pick = key.pick;
-  return h("button", { type: "button", title: "Click: only this. Shift-click: compare with this.", onclick: (event: MouseEvent) => pick(event.shiftKey) }, mark, key.name);
+function renderLegendItem(item: LegendItem): HTMLElement {
+  const swatch = h("i", { class: item.dash ? "line" : undefined });
+  swatch.style.background = item.color;
+  if (!item.onClick) return h("span", {}, swatch, item.name);
+  const pick = item.onClick;
+  return h(
+    "button",
+    {
+      type: "button",
+      title: "Click: only this. Shift-click: compare with this.",
+      onclick: (event: MouseEvent) => pick(event.shiftKey),
+    },
+    swatch,
+    item.name,
+  );
 }
 
-export interface Listed {
+export interface TableContent {
   content: HTMLElement;
   csv: string;
   note?: string;
 }
 
-export class TablePanel extends Frame {
+export class TablePanel extends Panel {
   private readonly body = h("div");
-  private turn = 0;
-  private text: string | undefined;
+  private lastLoad = 0;
+  private csvText: string | undefined;
 
-  constructor(title: string, private readonly file: () => string, extra: Tool[] = []) {
+  constructor(
+    title: string,
+    private readonly file: () => string,
+    extra: Tool[] = [],
+  ) {
     super(title);
     this.root.append(this.body);
-    extra.forEach((one) => this.tool(one.text, one.title, one.act));
-    this.tool("CSV", "Save values as CSV", () => {
-      if (this.text === undefined) return announce("There is nothing to save in this view.");
-      save(fileName(this.file(), this.title) + ".csv", new Blob([this.text], { type: "text/csv" }));
+    extra.forEach((tool) => this.addTool(tool.text, tool.title, tool.onClick));
+    this.addTool("CSV", "Save values as CSV", () => {
+      if (this.csvText === undefined) return announce("There is nothing to save in this view.");
+      download(fileName(this.file(), this.title) + ".csv", new Blob([this.csvText], { type: "text/csv" }));
     });
   }
 
-  async load(coming: Promise<Listed | string>): Promise<void> {
-    this.turn += 1;
-    const turn = this.turn;
-    if (this.body.childElementCount === 0) this.words("Loading …");
-    this.wait();
+  async load(pending: Promise<TableContent | string>): Promise<void> {
+    this.lastLoad += 1;
+    const thisLoad = this.lastLoad;
+    if (this.body.childElementCount === 0) this.setStatus("Loading …");
+    this.setBusy();
     try {
-      const found = await coming;
-      if (turn !== this.turn) return;
-      this.put(found);
+      const result = await pending;
+      if (thisLoad !== this.lastLoad) return;
+      this.show(result);
     } catch (error) {
-      if (turn === this.turn) this.put(said(error), true);
+      if (thisLoad === this.lastLoad) this.show(errorMessage(error), true);
     }
   }
 
-  private put(found: Listed | string, failed = false): void {
-    if (typeof found === "string") {
+  private show(result: TableContent | string, failed = false): void {
+    if (typeof result === "string") {
       this.body.replaceChildren();
-      this.text = undefined;
+      this.csvText = undefined;
       this.note.textContent = "";
-      return this.words(found, failed);
+      return this.setStatus(result, failed);
     }
-    this.words("");
-    this.text = found.csv;
-    this.note.textContent = found.note ?? "";
-    this.body.replaceChildren(found.content);
+    this.setStatus("");
+    this.csvText = result.csv;
+    this.note.textContent = result.note ?? "";
+    this.body.replaceChildren(result.content);
   }
 }

@@ -1,4 +1,4 @@
-/** What the page shows, and how its address says it. No document here. */
+/** State of the page, and its encoding in the URL's hash. Does not use the DOM. */
 
 export interface Filters {
   op: string[];
@@ -15,22 +15,33 @@ export interface Filters {
 
 export type Facet = keyof Filters;
 
-export const FACETS: readonly Facet[] = ["op", "device", "layer", "process", "pid", "stream", "event", "file", "cgroup", "tid"];
+export const FACETS: readonly Facet[] = [
+  "op",
+  "device",
+  "layer",
+  "process",
+  "pid",
+  "stream",
+  "event",
+  "file",
+  "cgroup",
+  "tid",
+];
 
-export interface Side {
+export interface CaptureView {
   n: number;
   filters: Filters;
 }
 
 export interface State {
-  /** The capture or run that is looked at; the first where none is named. */
+  /** The shown capture or run; undefined for the first. */
   n: number | undefined;
   filters: Filters;
-  /** What it is compared with. */
-  versus: Side | undefined;
-  /** How both stand on the axis: `start`, `clock` or `mark:NAME`; chosen for the reader where it is not said. */
+  /** Capture and filters on the right in a comparison. */
+  versus: CaptureView | undefined;
+  /** Alignment of both captures: `start`, `clock` or `mark:NAME`; undefined for the default. */
   align: string | undefined;
-  /** Runs laid over the first. */
+  /** Runs overlaid on the first. */
   runs: number[];
   from: number | undefined;
   to: number | undefined;
@@ -39,7 +50,7 @@ export interface State {
   time: "clock" | "start";
   table: string;
   hits: "all" | "read" | "write";
-  /** Rows of the processes' table. */
+  /** Grouping of the table of processes. */
   group: "pid" | "name";
   step: number | undefined;
 }
@@ -48,40 +59,53 @@ export function noFilters(): Filters {
   return { op: [], device: [], layer: [], process: [], pid: [], stream: [], event: [], file: [], cgroup: [], tid: [] };
 }
 
-export function initial(): State {
+export function defaultState(): State {
   return {
-    n: undefined, filters: noFilters(), versus: undefined, align: undefined, runs: [], from: undefined, to: undefined,
-    measure: "iops", by: "stream", time: "clock", table: "streams", hits: "all", group: "pid", step: undefined,
+    n: undefined,
+    filters: noFilters(),
+    versus: undefined,
+    align: undefined,
+    runs: [],
+    from: undefined,
+    to: undefined,
+    measure: "iops",
+    by: "stream",
+    time: "clock",
+    table: "streams",
+    hits: "all",
+    group: "pid",
+    step: undefined,
   };
 }
 
-function whole(text: string | null): number | undefined {
+function parseInteger(text: string | null): number | undefined {
   if (text === null || !/^\d{1,15}$/.test(text)) return undefined;
   return Number(text);
 }
 
-function oneOf<T extends string>(text: string | null, allowed: readonly T[], otherwise: T): T {
-  return allowed.find((one) => one === text) ?? otherwise;
+function oneOf<T extends string>(text: string | null, allowed: readonly T[], fallback: T): T {
+  return allowed.find((item) => item === text) ?? fallback;
 }
 
-function filtersOf(params: URLSearchParams, prefix: string): Filters {
+function parseFilters(params: URLSearchParams, prefix: string): Filters {
   const filters = noFilters();
-  for (const facet of FACETS) filters[facet] = params.getAll(prefix + facet).filter((text) => text !== "" && text.length < 300);
+  for (const facet of FACETS)
+    filters[facet] = params.getAll(prefix + facet).filter((text) => text !== "" && text.length < 300);
   return filters;
 }
 
-/** The state that an address holds; what it does not understand is left out. */
-export function parse(hash: string): State {
+/** Parses the URL's hash; ignores what is invalid. */
+export function parseHash(hash: string): State {
   const params = new URLSearchParams(hash.replace(/^#/, ""));
-  const state = initial();
-  state.n = whole(params.get("n"));
-  state.filters = filtersOf(params, "");
-  const versus = whole(params.get("vs"));
-  if (versus !== undefined) state.versus = { n: versus, filters: filtersOf(params, "vs.") };
+  const state = defaultState();
+  state.n = parseInteger(params.get("n"));
+  state.filters = parseFilters(params, "");
+  const versus = parseInteger(params.get("vs"));
+  if (versus !== undefined) state.versus = { n: versus, filters: parseFilters(params, "vs.") };
   const align = params.get("align") ?? "";
   if (align.length < 300 && /^(start|clock|mark:.)/.test(align)) state.align = align;
-  state.runs = params.getAll("with").flatMap((text) => whole(text) ?? []);
-  const [from, to] = [whole(params.get("from")), whole(params.get("to"))];
+  state.runs = params.getAll("with").flatMap((text) => parseInteger(text) ?? []);
+  const [from, to] = [parseInteger(params.get("from")), parseInteger(params.get("to"))];
   if (from !== undefined && to !== undefined && from < to) [state.from, state.to] = [from, to];
   state.measure = oneOf(params.get("measure"), ["iops", "mb"], "iops");
   state.by = oneOf(params.get("by"), ["stream", "process"], "stream");
@@ -89,14 +113,14 @@ export function parse(hash: string): State {
   state.hits = oneOf(params.get("hits"), ["all", "read", "write"], "all");
   state.group = oneOf(params.get("group"), ["pid", "name"], "pid");
   state.table = params.get("table") ?? "streams";
-  state.step = whole(params.get("step"));
+  state.step = parseInteger(params.get("step"));
   return state;
 }
 
-/** The address of a state, shortest first: defaults are left out. */
-export function address(state: State): string {
+/** Encodes a state as a URL's hash. Defaults are omitted. */
+export function toHash(state: State): string {
   const params = new URLSearchParams();
-  const usual = initial();
+  const defaults = defaultState();
   if (state.n !== undefined) params.set("n", String(state.n));
   for (const facet of FACETS) state.filters[facet].forEach((value) => params.append(facet, value));
   if (state.versus) {
@@ -110,34 +134,34 @@ export function address(state: State): string {
     params.set("to", String(state.to));
   }
   for (const key of ["measure", "by", "time", "hits", "group", "table"] as const) {
-    if (state[key] !== usual[key]) params.set(key, state[key]);
+    if (state[key] !== defaults[key]) params.set(key, state[key]);
   }
   if (state.step !== undefined) params.set("step", String(state.step));
   return `#${params.toString()}`;
 }
 
-export function anyFilter(filters: Filters): boolean {
+export function hasFilters(filters: Filters): boolean {
   return FACETS.some((facet) => filters[facet].length > 0);
 }
 
-/** The filters with one facet set to one value, or freed of it where it has just that value. */
-export function toggled(filters: Filters, facet: Facet, value: string): Filters {
-  const alone = filters[facet].length === 1 && filters[facet][0] === value;
-  const changed = { ...filters, [facet]: alone ? [] : [value] };
-  // A process is chosen by its number or by its name, never by both.
+/** Sets a facet to one value, or clears it if that is its only value already. */
+export function toggleFilter(filters: Filters, facet: Facet, value: string): Filters {
+  const isOnlyValue = filters[facet].length === 1 && filters[facet][0] === value;
+  const changed = { ...filters, [facet]: isOnlyValue ? [] : [value] };
+  // A process is selected by its ID or by its name, never by both.
   if (facet === "pid") changed.process = [];
   if (facet === "process") changed.pid = [];
-  // Only the file-system layer has files.
-  if (facet === "file") changed.layer = alone ? [] : ["filesystem"];
+  // Only I/Os of the file-system layer have files.
+  if (facet === "file") changed.layer = isOnlyValue ? [] : ["filesystem"];
   return changed;
 }
 
-export function without(filters: Filters, facet: Facet, value: string): Filters {
-  return { ...filters, [facet]: filters[facet].filter((one) => one !== value) };
+export function removeFilter(filters: Filters, facet: Facet, value: string): Filters {
+  return { ...filters, [facet]: filters[facet].filter((item) => item !== value) };
 }
 
-/** A part of the time axis inside the whole; undefined where it is the whole. */
-export function inside(from: number, to: number, duration: number): { from: number; to: number } | undefined {
+/** Clamps a range to the axis; undefined if it is empty or the whole axis. */
+export function clampRange(from: number, to: number, duration: number): { from: number; to: number } | undefined {
   const low = Math.max(0, Math.floor(Math.min(from, to)));
   const high = Math.min(duration, Math.ceil(Math.max(from, to)));
   if (!(high > low) || (low === 0 && high >= duration)) return undefined;

@@ -1,72 +1,123 @@
-/** Tables that are sorted by their values, not by what is printed. */
+/** Sortable tables. Rows are sorted by value, not by the printed text. */
 import { csv, type Cell } from "./csv";
 import { button, h } from "./dom";
 import { NONE } from "./format";
 
 export interface Column<R> {
-  head: string;
+  header: string;
   value: (row: R) => Cell;
-  /** What is printed, where it is not the value. */
+  /** Returns the printed text if it differs from the value. */
   text?: (row: R) => string;
 }
 
-export interface Choice<R> {
-  /** Of the first column: a click chooses the row, a click with Shift compares it. */
-  pick: (row: R, shift: boolean) => void;
+export interface RowSelection<R> {
+  /** Called on a click in the first column; `shift` asks for a comparison. */
+  onSelect: (row: R, shift: boolean) => void;
   title: string;
-  chosen: (row: R) => boolean;
-  /** Which rows can be chosen; all where it is not said. */
-  can?: (row: R) => boolean;
+  isSelected: (row: R) => boolean;
+  /** Returns true if a row can be selected; by default all can. */
+  isSelectable?: (row: R) => boolean;
 }
 
-/** Rows that are printed; a file has all. */
-const SHOWN = 200;
+/** Maximum number of rows on the page. CSV files have all. */
+const MAX_ROWS = 200;
 
-function order(a: Cell, b: Cell, up: boolean): number {
+function compareCells(a: Cell, b: Cell, ascending: boolean): number {
   const missing = (value: Cell): boolean => value === null || value === undefined || value === "";
   if (missing(a) || missing(b)) return Number(missing(a)) - Number(missing(b));
-  const by = typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), undefined, { numeric: true });
-  return up ? by : -by;
+  const difference =
+    typeof a === "number" && typeof b === "number"
+      ? a - b
+      : String(a).localeCompare(String(b), undefined, { numeric: true });
+  return ascending ? difference : -difference;
 }
 
-/** Rows in the order of a column's values. */
-export function sorted<R>(rows: readonly R[], column: Column<R>, up: boolean): R[] {
-  return [...rows].sort((a, b) => order(column.value(a), column.value(b), up));
+/** Returns the rows sorted by a column. */
+export function sortRows<R>(rows: readonly R[], column: Column<R>, ascending: boolean): R[] {
+  return [...rows].sort((a, b) => compareCells(column.value(a), column.value(b), ascending));
 }
 
 export function tableCsv<R>(columns: readonly Column<R>[], rows: readonly R[]): string {
-  return csv([columns.map((column) => column.head), ...rows.map((row) => columns.map((column) => column.value(row)))]);
+  return csv([
+    columns.map((column) => column.header),
+    ...rows.map((row) => columns.map((column) => column.value(row))),
+  ]);
 }
 
-export function table<R>(caption: string, columns: readonly Column<R>[], rows: readonly R[], choice?: Choice<R>): HTMLElement {
+export function renderTable<R>(
+  caption: string,
+  columns: readonly Column<R>[],
+  rows: readonly R[],
+  selection?: RowSelection<R>,
+): HTMLElement {
   const body = h("tbody");
-  const numeric = columns.map((column, at) => at > 0 && rows.every((row) => typeof column.value(row) !== "string"));
-  const heads = columns.map((column) => h("th", { scope: "col" }, column.head));
-  const fill = (list: readonly R[]): void => body.replaceChildren(...list.slice(0, SHOWN).map((row) => line(columns, row, numeric, choice)));
-  heads.forEach((head, at) => {
-    const column = columns[at];
+  const numeric = columns.map(
+    (column, columnIndex) => columnIndex > 0 && rows.every((row) => typeof column.value(row) !== "string"),
+  );
+  const headers = columns.map((column) => h("th", { scope: "col" }, column.header));
+  const showRows = (list: readonly R[]): void =>
+    body.replaceChildren(...list.slice(0, MAX_ROWS).map((row) => renderRow(columns, row, numeric, selection)));
+  headers.forEach((head, index) => {
+    const column = columns[index];
     if (!column) return;
-    head.replaceChildren(button(column.head, () => {
-      const next = head.getAttribute("aria-sort") === "descending" ? "ascending" : "descending";
-      heads.forEach((other) => other.removeAttribute("aria-sort"));
-      head.setAttribute("aria-sort", next);
-      fill(sorted(rows, column, next === "ascending"));
-    }, { title: "Sort" }));
-    if (numeric[at]) head.className = "number";
+    head.replaceChildren(
+      button(
+        column.header,
+        () => {
+          const next = head.getAttribute("aria-sort") === "descending" ? "ascending" : "descending";
+          headers.forEach((other) => other.removeAttribute("aria-sort"));
+          head.setAttribute("aria-sort", next);
+          showRows(sortRows(rows, column, next === "ascending"));
+        },
+        { title: "Sort" },
+      ),
+    );
+    if (numeric[index]) head.className = "number";
   });
-  fill(rows);
-  const made = h("table", { class: "values" }, h("caption", {}, caption), h("thead", {}, h("tr", {}, ...heads)), body);
-  const more = rows.length > SHOWN ? h("p", { class: "quiet" }, `The first ${SHOWN} of ${rows.length} rows. The CSV file has all.`) : undefined;
-  return h("div", {}, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, made), more);
+  showRows(rows);
+  const element = h(
+    "table",
+    { class: "values" },
+    h("caption", {}, caption),
+    h("thead", {}, h("tr", {}, ...headers)),
+    body,
+  );
+  const truncationNote =
+    rows.length > MAX_ROWS
+      ? h("p", { class: "quiet" }, `The first ${MAX_ROWS} of ${rows.length} rows. The CSV file has all.`)
+      : undefined;
+  return h(
+    "div",
+    {},
+    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, element),
+    truncationNote,
+  );
 }
 
-function line<R>(columns: readonly Column<R>[], row: R, numeric: readonly boolean[], choice: Choice<R> | undefined): HTMLElement {
-  const cells = columns.map((column, at) => {
+function renderRow<R>(
+  columns: readonly Column<R>[],
+  row: R,
+  numeric: readonly boolean[],
+  selection: RowSelection<R> | undefined,
+): HTMLElement {
+  const cells = columns.map((column, index) => {
     const value = column.value(row);
-    const text = column.text ? column.text(row) : value === null || value === undefined || value === "" ? NONE : String(value);
-    if (at > 0 || !choice || choice.can?.(row) === false) return h(at === 0 ? "th" : "td", { class: numeric[at] ? "number" : undefined, scope: at === 0 ? "row" : undefined }, text);
-    const pick = button(text, (event) => choice.pick(row, event.shiftKey), { title: choice.title, "aria-pressed": String(choice.chosen(row)) });
-    return h("th", { scope: "row" }, pick);
+    const text = column.text
+      ? column.text(row)
+      : value === null || value === undefined || value === ""
+        ? NONE
+        : String(value);
+    if (index > 0 || !selection || selection.isSelectable?.(row) === false)
+      return h(
+        index === 0 ? "th" : "td",
+        { class: numeric[index] ? "number" : undefined, scope: index === 0 ? "row" : undefined },
+        text,
+      );
+    const selectButton = button(text, (event) => selection.onSelect(row, event.shiftKey), {
+      title: selection.title,
+      "aria-pressed": String(selection.isSelected(row)),
+    });
+    return h("th", { scope: "row" }, selectButton);
   });
-  return h("tr", { class: choice?.chosen(row) ? "chosen" : undefined }, ...cells);
+  return h("tr", { class: selection?.isSelected(row) ? "chosen" : undefined }, ...cells);
 }
