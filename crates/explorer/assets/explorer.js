@@ -1,4 +1,4 @@
-// Made of ui/explorer 290d5b849b8c5031 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
+// Made of ui/explorer a81b0b6bf853040a by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
 (function() {
   "use strict";
   function themeButton() {
@@ -8259,14 +8259,15 @@ ${new XMLSerializer().serializeToString(svg)}
       event.preventDefault();
       this.view.focus();
     }
+    /** Redraws when the view's width changes: with the window, or because a scroll bar appeared. */
     redrawOnResize() {
-      let [width, timer] = [window.innerWidth, 0];
-      window.addEventListener("resize", () => {
-        if (window.innerWidth === width) return;
-        width = window.innerWidth;
+      let [width, timer] = [this.view.clientWidth, 0];
+      new ResizeObserver(() => {
+        if (this.view.clientWidth === width) return;
+        width = this.view.clientWidth;
         window.clearTimeout(timer);
         timer = window.setTimeout(() => this.page?.redraw(), 150);
-      });
+      }).observe(this.view);
     }
     async start() {
       try {

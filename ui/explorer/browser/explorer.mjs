@@ -488,6 +488,29 @@ const tests = {
     await page.setViewportSize({ width: 1200, height: 900 });
   },
 
+  async "charts follow the width of the page when no window changes"() {
+    await visit("n=0");
+    const setWidth = (width) =>
+      page.evaluate((value) => {
+        document.querySelector("main").style.width = value;
+      }, width);
+    await setWidth("700px");
+    // The content security policy forbids page.waitForFunction.
+    const fits = () =>
+      page.evaluate(() =>
+        [...document.querySelectorAll(".pane canvas")].every((canvas) => {
+          const pane = canvas.closest(".pane").getBoundingClientRect();
+          return canvas.getBoundingClientRect().right <= pane.right + 1;
+        }),
+      );
+    for (let polls = 0; !(await fits()); polls += 1) {
+      assert.ok(polls < 100, "a chart is wider than its panel");
+      await page.waitForTimeout(50);
+    }
+    await setWidth("");
+    await settled();
+  },
+
   async "shows a run, its rounds and its steps"() {
     await visit("n=2");
     assert.ok((await panel("track").count()) >= 1);

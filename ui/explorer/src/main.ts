@@ -54,14 +54,15 @@ class Explorer implements App {
     this.view.focus();
   }
 
+  /** Redraws when the view's width changes: with the window, or because a scroll bar appeared. */
   private redrawOnResize(): void {
-    let [width, timer] = [window.innerWidth, 0];
-    window.addEventListener("resize", () => {
-      if (window.innerWidth === width) return;
-      width = window.innerWidth;
+    let [width, timer] = [this.view.clientWidth, 0];
+    new ResizeObserver(() => {
+      if (this.view.clientWidth === width) return;
+      width = this.view.clientWidth;
       window.clearTimeout(timer);
       timer = window.setTimeout(() => this.page?.redraw(), 150);
-    });
+    }).observe(this.view);
   }
 
   async start(): Promise<void> {
