@@ -122,7 +122,7 @@ impl<'a> DuplicateFilter<'a> {
     }
 }
 
-/// Returns an exhibit regardless of what was printed before.
+/// Returns an exhibit even if it was printed before.
 pub(crate) fn as_is(exhibit: &Exhibit) -> PrintedExhibit<'_> {
     match exhibit {
         Exhibit::Table(table) => PrintedExhibit::Table(table),

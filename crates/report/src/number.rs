@@ -1,6 +1,6 @@
 //! Formats numbers for reports.
 
-use steadfast_domain::findings::{Cell, KeyFigure, Table};
+use steadfast_domain::findings::{Cell, KeyFigure, Row, Table};
 use steadfast_domain::text;
 
 /// Text for a missing value.
@@ -53,11 +53,11 @@ fn trimmed(text: String) -> String {
     }
 }
 
-/// Formats a cell with at most `most` decimals.
-fn cell(cell: &Cell, most: usize) -> String {
+/// Formats a cell with at most `decimals_max` decimals.
+fn cell(cell: &Cell, decimals_max: usize) -> String {
     match cell {
         Cell::Number { value, decimals, signed, .. } if value.is_finite() => {
-            let text = grouped(*value, usize::from(*decimals).min(most));
+            let text = grouped(*value, usize::from(*decimals).min(decimals_max));
             let is_zero = !text.contains(|c: char| ('1'..='9').contains(&c));
             match (signed, is_zero) {
                 (true, true) => text.trim_start_matches('−').to_owned(),
@@ -83,16 +83,24 @@ const OWN_DIGITS: i32 = 4;
 /// each gets four digits.
 pub(crate) fn printed(table: &Table) -> Vec<Vec<String>> {
     let rows = &table.rows;
-    let columns = rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
-    let of_all = table
-        .spanner
-        .as_ref()
-        .and_then(|_| common_decimals(rows.iter().flat_map(|row| &row.cells)));
-    let of_column = |at: usize| common_decimals(rows.iter().filter_map(|row| row.cells.get(at)));
-    let common: Vec<Option<usize>> =
-        (0..columns).map(|at| of_all.or_else(|| of_column(at))).collect();
-    let text = |(at, of): (usize, &Cell)| cell(of, common[at].unwrap_or_else(|| own_decimals(of)));
-    rows.iter().map(|row| row.cells.iter().enumerate().map(text).collect()).collect()
+    let column_count = rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
+    let table_decimals = match table.spanner {
+        Some(_) => common_decimals(rows.iter().flat_map(|row| &row.cells)),
+        None => None,
+    };
+    let column_decimals: Vec<Option<usize>> = (0..column_count)
+        .map(|column| {
+            let cells = rows.iter().filter_map(|row| row.cells.get(column));
+            table_decimals.or_else(|| common_decimals(cells))
+        })
+        .collect();
+    let format_row = |row: &Row| -> Vec<String> {
+        let cells = row.cells.iter().zip(&column_decimals);
+        cells
+            .map(|(own, decimals)| cell(own, decimals.unwrap_or_else(|| own_decimals(own))))
+            .collect()
+    };
+    rows.iter().map(format_row).collect()
 }
 
 /// Returns the number of decimals for all these numbers, or `None` if they are different
@@ -104,18 +112,20 @@ fn common_decimals<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> Option<
         }
         _ => None,
     });
-    let most = numbers.clone().map(|(_, decimals)| decimals).max().unwrap_or(0);
-    if numbers.clone().any(|(_, decimals)| decimals != most) {
+    let decimals_max = numbers.clone().map(|(_, decimals)| decimals).max().unwrap_or(0);
+    if numbers.clone().any(|(_, decimals)| decimals != decimals_max) {
         return None;
     }
-    // A number that prints as zero in any case needs no digits.
-    let seen = 0.5 / 10f64.powi(most as i32);
-    let least = numbers.map(|(value, _)| value).filter(|v| *v >= seen).fold(f64::MAX, f64::min);
-    Some(text::decimals_for(least, COLUMN_DIGITS).min(most))
+    // Numbers that round to zero even with all decimals do not count.
+    let visible_from = 0.5 / 10f64.powi(decimals_max as i32);
+    let visible = numbers.map(|(value, _)| value).filter(|value| *value >= visible_from);
+    let smallest = visible.fold(f64::MAX, f64::min);
+    Some(text::decimals_for(smallest, COLUMN_DIGITS).min(decimals_max))
 }
 
-fn own_decimals(of: &Cell) -> usize {
-    match of {
+/// Returns the number of decimals for a cell whose column has different quantities.
+fn own_decimals(cell: &Cell) -> usize {
+    match cell {
         Cell::Number { value, .. } => text::decimals_for(value.abs(), OWN_DIGITS),
         Cell::Text(_) | Cell::Missing => 0,
     }
@@ -158,7 +168,6 @@ fn significant(value: f64, digits: i32) -> String {
 mod tests {
     use super::*;
     use steadfast_domain::ValueRange;
-    use steadfast_domain::findings::Row;
 
     #[test]
     fn thousands_are_separated() {

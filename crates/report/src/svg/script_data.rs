@@ -10,7 +10,7 @@ use steadfast_domain::findings::{Axis, Plot, Scale, Series, TimeUnit};
 const POINTS_MAX: usize = 3000;
 /// Significant digits of values under the pointer.
 const DIGITS: i32 = 6;
-/// Significant digits of cells, of which there are many.
+/// Significant digits of cells; few, because there are many cells.
 const CELL_DIGITS: i32 = 4;
 /// Maximum number of values in a grid; in larger ones, several columns share one value.
 const CELLS_MAX: usize = 40_000;
