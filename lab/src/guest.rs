@@ -86,7 +86,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Name of the file with the guest's console output.
 pub const CONSOLE: &str = "console.log";
 
-/// The word of a guest whose power is to be lost.
+/// Line with which a guest asks for a loss of power.
 const LOSE_POWER: &str = "lose power";
 
 /// Name of the file with what a guest with served drives wrote to its third serial port.

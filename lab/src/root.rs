@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the guests' scripts call, besides busybox.
+/// Programs that the guests' scripts call, in addition to busybox.
 const PROGRAMS: [&str; 21] = [
     "blkdiscard", "blkid", "blkparse", "blktrace", "dmsetup", "fio", "hdparm", "losetup",
     "mkfs.btrfs", "mkfs.ext4", "mkfs.xfs", "nvme", "sg_format", "sg_inq", "sg_modes", "sg_opcodes",

@@ -18,7 +18,7 @@ pub struct ScriptSource {
     pub files: Vec<String>,
     /// I/Os that are played.
     pub chosen: ChosenIos,
-    /// Number of I/Os looked back at to tell a sequential I/O from a random one.
+    /// Number of previous I/Os with which an I/O is compared to classify it as sequential or random.
     pub window: usize,
     /// Captured time at which an I/O is due.
     pub issue_at: DueTimeSource,

@@ -54,7 +54,7 @@ pub trait CutWatch {
     /// # Errors
     /// The power could not be cut.
     fn cut(&mut self) -> Result<(), Halt>;
-    /// Tells the user that the program waits for I/Os that the kernel neither completes nor fails.
+    /// Reports that the program waits for I/Os that the kernel neither completes nor fails.
     fn hangs(&mut self);
 }
 

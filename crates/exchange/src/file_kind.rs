@@ -2,7 +2,7 @@
 
 use Handling::{Packed, Results, TakenBy, Unread};
 
-/// What can be done with a kind of files.
+/// Commands that take a kind of file.
 enum Handling {
     /// A command takes it.
     TakenBy(&'static str),

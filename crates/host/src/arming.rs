@@ -152,7 +152,7 @@ impl ArmCandidate<'_> {
         verify_handle(&target, &node, roots)?;
         lock(&target, &BTreeSet::new(), roots)?;
         claim(&mut target, &stack, roots)?;
-        // Detects users that came between the lists and the exclusive open; nobody can come later.
+        // Detects users that appeared between the lists and the exclusive open; none can appear later.
         let stack = refuse_in_use(&node, target.device(), self.keep, roots)?;
         claim(&mut target, &stack, roots)?;
         refuse_writers(&stack, target.device(), roots)?;

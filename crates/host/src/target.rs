@@ -209,9 +209,9 @@ fn number_of(file: &File) -> io::Result<(u64, u64)> {
 /// Alignment that direct I/O requires, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DirectAlignment {
-    /// Of buffer addresses.
+    /// Alignment of buffer addresses in bytes.
     memory: u32,
-    /// Of offsets and lengths; 0 if direct I/O is not supported.
+    /// Alignment of offsets and lengths in bytes; 0 if direct I/O is not supported.
     pub offset: u32,
 }
 

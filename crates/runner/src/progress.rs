@@ -63,7 +63,7 @@ pub enum RunEvent<'a> {
 pub enum PowerCutStage<'a> {
     /// Blocks are written and flushed.
     Writes,
-    /// The power is to be cut now: by this command, or by the user.
+    /// Request to cut the power: by this command, or by the user.
     Cuts(Option<&'a str>),
     /// The writes have ended, but for I/Os that the kernel neither completes nor fails.
     Hangs,

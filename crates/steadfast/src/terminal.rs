@@ -113,7 +113,7 @@ impl<W: Write> Write for EscapeWriter<W> {
     }
 }
 
-/// Returns the schema of what [`print_json`] prints.
+/// Returns the schema of the JSON that [`print_json`] prints.
 pub fn output_schema<T: JsonSchema>() -> Schema {
     file_schema::<JsonDocument<T>>()
 }

@@ -9,7 +9,7 @@ use steadfast_domain::JournalEntry;
 
 const SERIAL: &str = "LABGONE1";
 
-/// Its image, as named by the guest's drive.
+/// Image file of the guest's drive.
 const IMAGE: &str = "LABGONE1-1.img";
 
 pub fn guest() -> Guest {

@@ -205,7 +205,7 @@ fn merge_files<R: Read + Seek + Send + 'static, W: io::Write + Send>(
     Ok(())
 }
 
-/// What a program converts.
+/// Conversion that a program makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Conversion {
     ImportFirst,

@@ -60,7 +60,7 @@ pub enum ToolFault {
     Silent,
     /// It prints bytes that are no text.
     Garbage,
-    /// Its output is cut off.
+    /// The tool's output is truncated.
     Torn,
     /// It fails and prints a long text, which is still short enough to be read in full.
     Wordy,

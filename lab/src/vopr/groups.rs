@@ -258,7 +258,7 @@ enum DirectoryDamage {
     Moved,
     /// It and the next one have each other's name.
     Swapped,
-    /// Its name leads to a run that does not belong to the group.
+    /// The directory holds a run that does not belong to the group.
     Replaced,
 }
 

@@ -48,7 +48,7 @@ impl WritingLife {
     }
 }
 
-/// What a program did: the number of files that it reported as written.
+/// Number of files that a program reported as written.
 struct WritingEnd {
     contents: [String; NAMES.len()],
     written: usize,

@@ -185,7 +185,7 @@ struct ToolText {
     flood: u64,
 }
 
-/// A machine with two drives, one of which is purged.
+/// A machine with a drive to purge and a second drive.
 pub struct SimulatedMachine {
     directory: TempDir,
     pub kind: DriveKind,

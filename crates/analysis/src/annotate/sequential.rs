@@ -64,7 +64,7 @@ impl IoAnnotations {
     const NONE: IoAnnotations = IoAnnotations { gap_ns: None, idle_ns: 0, run: 0, run_slot: 0 };
 }
 
-/// Returns the number of a run's slot: runs count by lookback, each of which has `window` of them.
+/// Returns the index of a run's slot. Each lookback has `window` slots.
 fn run_slot(lookback: usize, window: usize, run: usize) -> u32 {
     (lookback * window + run) as u32
 }

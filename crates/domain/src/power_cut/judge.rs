@@ -114,7 +114,7 @@ pub struct PowerCutOutcome {
     pub blocks: u64,
     /// Number of blocks that hold a write newer than the last acknowledged flush, which is legal.
     pub unflushed_survived: u64,
-    /// Number of blocks of which only some sectors hold such a write, which is legal.
+    /// Number of blocks in which only some sectors hold such a write; this is permitted.
     pub unflushed_torn: u64,
     /// Number of damaged lines in the log.
     #[serde(default)]

@@ -108,7 +108,7 @@ pub(super) struct AccountTurn<'s> {
 pub(super) struct AbandonedIos {
     /// Number over all threads that have not ended.
     pub count: u64,
-    /// Those of them that their threads could not count into an account.
+    /// The errors among them that no thread could count into an account.
     pub blocked: Vec<BlockedIo>,
 }
 

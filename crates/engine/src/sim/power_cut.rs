@@ -16,7 +16,7 @@ const RESTART: Nanos = Nanos::from_secs(10);
 pub struct SimulatedPowerCut {
     /// Writes that the drive acknowledged as durable.
     pub log: AcknowledgedWrites,
-    /// What the blocks hold afterwards.
+    /// Content of the blocks after the cut.
     pub blocks: Vec<FoundBlock>,
 }
 

@@ -170,7 +170,7 @@ struct ConnectedHosts {
 
 struct ConnectedHost {
     session: RemoteSession,
-    /// Its view of the device.
+    /// The device as seen by this host.
     view: HostView,
     /// True if it holds the device.
     holds: bool,

@@ -46,7 +46,7 @@ fn thin(series: &mut Series) -> usize {
     every
 }
 
-/// Returns the number of points in a slice of which `kept` are drawn; 1 if the curve is short enough.
+/// Returns the number of points per slice if each slice is reduced to `kept` points; 1 if the curve is short enough.
 fn points_per_slice(points: usize, kept: usize) -> usize {
     if points <= DRAWN_POINTS { 1 } else { (points * kept).div_ceil(DRAWN_POINTS) }
 }

@@ -38,7 +38,7 @@ pub(super) struct RateSearch {
     met: Option<f64>,
     missed: Option<f64>,
     is_lowest_missed: bool,
-    /// What is left to search; `None` if nothing is.
+    /// The interval left to search; `None` once the search has ended.
     interval: Option<RateInterval>,
 }
 

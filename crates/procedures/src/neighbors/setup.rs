@@ -152,7 +152,7 @@ impl RateChoice {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum LimitChoice {
     BytesPerSecond(f64),
-    /// Share of what the offender moves alone, above 0 and at most 1.
+    /// Share of the offender's rate when it runs alone, above 0 and at most 1.
     Share(f64),
 }
 

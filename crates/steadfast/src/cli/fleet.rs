@@ -73,7 +73,7 @@ pub struct MergeArguments {
 
 /// `trace hosts`.
 #[derive(Debug, Args)]
-pub struct HostsArguments {
+pub struct TraceHostsArguments {
     #[command(flatten)]
     pub selection: Selection,
     /// Largest first by this figure: iops, bytes, mean, p99, p99.9, max (response times), qd,

@@ -163,7 +163,7 @@ fn terabytes(text: &str) -> Result<f64, String> {
 /// `export`.
 #[derive(Debug, Args)]
 pub struct ExportCommandArguments {
-    /// What to write
+    /// Kind of file to write
     #[command(subcommand)]
     pub command: ExportCommand,
 }

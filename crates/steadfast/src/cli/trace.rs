@@ -4,7 +4,7 @@ use super::common::{
     AxisArguments, Format, ReportFiles, SharesArguments, WritingArguments, files_written,
     more_than_nothing, one_of,
 };
-use super::fleet::{FoldArguments, HostsArguments, IdentifyArguments, MergeArguments};
+use super::fleet::{FoldArguments, IdentifyArguments, MergeArguments, TraceHostsArguments};
 use super::questions::{
     DELTA_RANKS, GroupsArguments, HIT_MAP_QUANTITIES, HotArguments, ProfileArguments,
     QuestionArguments, StreamTimeArguments,
@@ -59,7 +59,7 @@ pub enum TraceCommand {
         steadfast trace hosts fleet.fold --rank p99 --top 10\n  \
         steadfast trace hosts web1.parquet web2.parquet --rank bytes\n  \
         steadfast trace hosts fleet.fold --tags hosts.txt --role db --outliers")]
-    Hosts(HostsArguments),
+    Hosts(TraceHostsArguments),
     /// The drives: model, processes, read, written
     #[command(after_help = "Example:\n  steadfast trace drives monday.parquet")]
     Drives(QuestionArguments),
@@ -93,10 +93,10 @@ pub enum TraceCommand {
         steadfast trace compare may/*.parquet --after june/*.parquet --by host\n  \
         steadfast trace compare monday.parquet --step 1min\n  \
         steadfast trace compare drive0.parquet drive1.parquet")]
-    Compare(CompareArguments),
+    Compare(TraceCompareArguments),
     /// Write the report: streams, maps, response times, Target Server Self-Test
     #[command(after_help = "Example:\n  steadfast trace report monday.parquet -o monday")]
-    Report(ReportArguments),
+    Report(TraceReportArguments),
     /// Write the four reports of the Target Server Self-Test
     #[command(after_help = "Examples:\n  steadfast trace self-test monday.parquet\n  \
         steadfast trace self-test monday.parquet -o self-test")]
@@ -205,7 +205,7 @@ pub struct HitsArguments {
 #[command(mut_arg("output", |output| output.requires("by")))]
 #[command(mut_arg("step", |step| step.conflicts_with("by")))]
 #[command(mut_arg("time_axis", |axis| axis.conflicts_with("by")))]
-pub struct CompareArguments {
+pub struct TraceCompareArguments {
     /// The traces; the files of a rotated capture count as one
     #[command(flatten)]
     pub selection: Selection,
@@ -410,7 +410,7 @@ pub enum WorkloadFormat {
 
 /// `trace report`.
 #[derive(Debug, Args)]
-pub struct ReportArguments {
+pub struct TraceReportArguments {
     #[command(flatten)]
     pub selection: Selection,
     #[command(flatten)]

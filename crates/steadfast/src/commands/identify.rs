@@ -54,7 +54,7 @@ fn identify(path: &Path) -> IdentifiedFile {
     IdentifiedFile { file: path.to_owned(), kind: kind.map(str::to_owned), text, command }
 }
 
-/// What was recognized.
+/// Name of the recognized kind of file.
 struct Identity {
     /// Short name of the kind; `None` if it is unknown.
     kind: Option<&'static str>,

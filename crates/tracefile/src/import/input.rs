@@ -37,7 +37,7 @@ impl ImportResult {
     }
 }
 
-/// What an importer returns.
+/// Result of an importer.
 pub(super) type ImportOutcome = Result<ImportResult, ImportError>;
 
 /// The reason why an input could not be read to its end.

@@ -37,7 +37,7 @@ enum OffsetArgument {
     None,
 }
 
-/// What a call that performs an I/O does.
+/// The I/O that a system call performs.
 #[derive(Clone, Copy)]
 struct IoCall {
     op: IoOp,

@@ -80,7 +80,7 @@ impl RowGroupReader for ForeignGroup<'_> {
     }
 }
 
-/// Pages of a column, of which none decodes to more than [`PAGE_MAX`].
+/// Pages of a column. No page decodes to more than [`PAGE_MAX`].
 struct ForeignPages {
     packed: PackedPages,
     nullable: bool,

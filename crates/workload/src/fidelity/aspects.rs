@@ -90,7 +90,7 @@ const ASPECTS: [Aspect; 8] = [
     },
 ];
 
-/// How well a trace agrees with a capture in one aspect.
+/// Agreement of a trace with a capture in one aspect.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct AspectScore {
     /// Name of the aspect.

@@ -23,7 +23,7 @@ struct StreamComparison {
     late: Option<f64>,
 }
 
-/// A stream of which the target completed fewer I/Os than it was to play.
+/// A stream whose I/Os the target did not all complete.
 pub(super) struct WorstStream {
     pub name: String,
     pub to_play: f64,

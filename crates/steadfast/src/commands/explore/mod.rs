@@ -129,7 +129,7 @@ fn serve(
     };
     let served = server.serve(Arc::clone(items), {
         let stop = stop.clone();
-        // After the terminal is gone nobody could stop the server.
+        // Without its terminal, the server could not be stopped.
         move || stop.is_requested() || stop.lost_terminal()
     });
     stop.request();

@@ -21,7 +21,7 @@ pub struct RunDirectory {
     last: Mutex<Option<LastRead>>,
 }
 
-/// What was read last, and the journal's state at that time.
+/// The last answer, and the state of the journal from which it was made.
 struct LastRead {
     journal: JournalState,
     run: Arc<RunState>,

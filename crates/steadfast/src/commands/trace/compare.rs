@@ -5,7 +5,7 @@ use super::deltas;
 use super::listing_table::row_cells;
 use super::step_time_format::StepTimeFormat;
 use crate::cli::TimeAxis;
-use crate::cli::trace::CompareArguments;
+use crate::cli::trace::TraceCompareArguments;
 use crate::exit::{ExitState, misuse};
 use crate::filtered_capture::{FilteredCapture, LayerDefault, open};
 use crate::terminal;
@@ -42,7 +42,7 @@ struct SideFigures {
 }
 
 /// Prints drives, layers or captures on one time axis.
-pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
+pub fn run(arguments: &TraceCompareArguments) -> anyhow::Result<ExitState> {
     let mut all = captures(arguments)?;
     if let (Some(TimeAlignment::Mark(mark)), None) = (&arguments.align, arguments.by) {
         all.iter_mut().try_for_each(|capture| capture.begin_at_mark(mark))?;
@@ -94,7 +94,7 @@ struct OpenCapture<'a> {
 }
 
 /// Opens the captures in command-line order. Files of one capture are combined.
-fn captures(arguments: &CompareArguments) -> anyhow::Result<Vec<FilteredCapture>> {
+fn captures(arguments: &TraceCompareArguments) -> anyhow::Result<Vec<FilteredCapture>> {
     let filter = &arguments.selection.filter;
     // Requests of programs and the device I/Os they cause must not be added up.
     let layers = if arguments.by.is_some() { LayerDefault::One } else { LayerDefault::Each };
@@ -139,13 +139,16 @@ fn no_file_twice<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> anyhow::Result
 }
 
 /// Returns the step width in nanoseconds: the requested one, or one that suits the first capture.
-fn step_width(first: &FilteredCapture, arguments: &CompareArguments) -> anyhow::Result<u64> {
+fn step_width(first: &FilteredCapture, arguments: &TraceCompareArguments) -> anyhow::Result<u64> {
     let step_ns = arguments.axis.step_ns();
     first.ask(|captured, pass| captured.width(step_ns, captured.span_ns(pass)?, STEPS_MAX as u64))
 }
 
 /// Returns the offsets from each capture's time to the table's time, in nanoseconds.
-fn time_shifts(arguments: &CompareArguments, all: &[FilteredCapture]) -> anyhow::Result<Vec<i64>> {
+fn time_shifts(
+    arguments: &TraceCompareArguments,
+    all: &[FilteredCapture],
+) -> anyhow::Result<Vec<i64>> {
     match &arguments.align {
         _ if all.len() < 2 => Ok(vec![0; all.len()]),
         Some(TimeAlignment::Start) => Ok(vec![0; all.len()]),
@@ -186,7 +189,7 @@ fn overlap(all: &[FilteredCapture]) -> bool {
 
 /// Returns the format of the table's times: clock time if captures are aligned by it.
 fn step_times(
-    arguments: &CompareArguments,
+    arguments: &TraceCompareArguments,
     all: &[FilteredCapture],
     first: &FilteredCapture,
     step_ns: u64,

@@ -1,7 +1,7 @@
 //! `trace compare --by`: differences between two captures, largest first.
 
 use super::listing_table::listing_table;
-use crate::cli::trace::CompareArguments;
+use crate::cli::trace::TraceCompareArguments;
 use crate::exit::{ExitState, misuse};
 use crate::filtered_capture::FilteredCapture;
 use crate::output::OptionalReport;
@@ -37,7 +37,7 @@ pub struct DeltasContent<'a> {
 
 /// Prints the differences from the first capture to the second.
 pub fn run(
-    arguments: &CompareArguments,
+    arguments: &TraceCompareArguments,
     by: Facet,
     mut pair: [FilteredCapture; 2],
 ) -> anyhow::Result<ExitState> {
@@ -70,7 +70,7 @@ pub fn run(
 }
 
 fn print(
-    arguments: &CompareArguments,
+    arguments: &TraceCompareArguments,
     first: &FilteredCapture,
     compared: &CaptureComparison<'_>,
     account: steadfast_analysis::pass::PassAccount,
@@ -91,7 +91,7 @@ fn print(
     Ok(())
 }
 
-fn lines(arguments: &CompareArguments, compared: &CaptureComparison<'_>) -> String {
+fn lines(arguments: &TraceCompareArguments, compared: &CaptureComparison<'_>) -> String {
     let [a, b] = [0, 1].map(|at| {
         let time = Nanos(compared.observed_ns[at]).elapsed_text();
         format!("{} ({time})", printable(&compared.names[at]))
@@ -110,7 +110,7 @@ fn lines(arguments: &CompareArguments, compared: &CaptureComparison<'_>) -> Stri
 
 /// Narrows both captures to the time range to compare.
 fn align(
-    arguments: &CompareArguments,
+    arguments: &TraceCompareArguments,
     pair: &mut [FilteredCapture; 2],
 ) -> anyhow::Result<TimeAlignment> {
     let by_clock = aligned_by_clock(pair);

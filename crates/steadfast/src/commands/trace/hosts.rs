@@ -1,7 +1,7 @@
 //! `trace hosts`: hosts ranked by a figure, with outliers marked.
 
 use super::listing_table::listing_table;
-use crate::cli::fleet::HostsArguments;
+use crate::cli::fleet::TraceHostsArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
 use serde::Serialize;
@@ -16,7 +16,7 @@ pub struct HostsContent {
 }
 
 /// Prints the hosts of captures.
-pub fn run(arguments: &HostsArguments) -> anyhow::Result<ExitState> {
+pub fn run(arguments: &TraceHostsArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let conditions = selected.conditions();
     let PassResult { found, account } = selected.answer(|captured, pass| {

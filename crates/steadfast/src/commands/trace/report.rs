@@ -1,7 +1,7 @@
 //! `trace report`: writes the report of a capture.
 
 use super::step_time_format::study_options;
-use crate::cli::trace::ReportArguments;
+use crate::cli::trace::TraceReportArguments;
 use crate::exit::ExitState;
 use crate::filtered_capture::FilteredCapture;
 use crate::output;
@@ -10,7 +10,7 @@ use crate::run_settings::SOFTWARE;
 use steadfast_analysis::{Study, StudyOptions, findings};
 
 /// Writes the report of a capture in every chosen format.
-pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
+pub fn run(arguments: &TraceReportArguments) -> anyhow::Result<ExitState> {
     let formats = output::chosen_formats(&arguments.format);
     let rule = OutputRule::from_arguments(&arguments.writing)?;
     let output_dir = OutputDir::open(&arguments.output, rule, &output::file_names(formats))?;
