@@ -26,7 +26,7 @@ use steadfast_analysis::{Captured, PassOptions};
 use steadfast_host::{NewFile, OverwritePolicy, ReadAccess};
 use steadfast_tracefile::TraceError;
 use steadfast_tracefile::import::{
-    self, ColumnPlan, ImportError, ImportInput, ImportResult, TraceFormat,
+    self, ColumnMapping, ColumnPlan, ImportError, ImportInput, ImportResult, TraceFormat,
 };
 use steadfast_tracefile::parquet::TraceMedium;
 #[cfg(test)]
@@ -91,9 +91,12 @@ impl ConvertedFiles {
         let mut inputs = vec![first_text, second_text, first_fold.clone(), second_fold];
         inputs.extend(packed);
         inputs.push(one.clone());
-        let mut outputs = vec![one, two, merged];
+        let mut outputs = vec![one.clone(), two, merged];
         outputs.extend(unpacked);
         outputs.push(first_fold);
+        let mut table = Vec::new();
+        import_table(Cursor::new(one), &mut table)?;
+        outputs.push(table);
         Ok(ConvertedFiles { inputs, outputs })
     }
 }
@@ -169,6 +172,23 @@ fn import_text<W: io::Write + Send>(
     })
 }
 
+/// Imports a Parquet file as a table of another program, with a mapping of its columns.
+fn import_table<W: io::Write + Send>(table: impl TraceMedium, output: W) -> anyhow::Result<()> {
+    let mapping = ColumnMapping::parse(
+        r#"
+        time = { column = "issued_ns", unit = "ns" }
+        op = { column = "op", values = { "0" = "read", "1" = "write" } }
+        offset = "offset"
+        bytes = "bytes"
+        "#,
+    )
+    .map_err(anyhow::Error::msg)?;
+    import::write_trace(output, SOFTWARE, Some(BEGAN_NS), |sink| {
+        import::import_parquet(&mapping, INPUTS[8], table, sink)
+    })?;
+    Ok(())
+}
+
 /// Folds a trace, which `open` opens.
 fn fold_trace<M: TraceMedium, W: io::Write + Send>(
     open: impl Fn() -> anyhow::Result<M>,
@@ -216,10 +236,11 @@ enum Conversion {
     ImportXz,
     ImportBzip2,
     Fold,
+    ImportTable,
 }
 
 impl Conversion {
-    const ALL: [Conversion; 8] = [
+    const ALL: [Conversion; 9] = [
         Conversion::ImportFirst,
         Conversion::ImportSecond,
         Conversion::Merge,
@@ -228,6 +249,7 @@ impl Conversion {
         Conversion::ImportXz,
         Conversion::ImportBzip2,
         Conversion::Fold,
+        Conversion::ImportTable,
     ];
 
     /// Returns the name of the output.
@@ -241,6 +263,7 @@ impl Conversion {
             Conversion::ImportXz => "xz.parquet",
             Conversion::ImportBzip2 => "bzip2.parquet",
             Conversion::Fold => "trace.fold",
+            Conversion::ImportTable => "table.parquet",
         }
     }
 
@@ -277,6 +300,7 @@ impl Conversion {
             Conversion::Fold => {
                 fold_trace(|| Ok(directory.open_named(INPUTS[8])?), io::BufWriter::new(sink))?;
             }
+            Conversion::ImportTable => import_table(directory.open_named(INPUTS[8])?, sink)?,
             packed => {
                 let name = packed.recognized_input();
                 let open = || -> io::Result<Box<dyn Read>> {
