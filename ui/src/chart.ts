@@ -97,7 +97,7 @@ export class Chart {
     svg.append(this.zoomedView, this.selection, this.cursorLine, cover);
     this.tip = new Tooltip(figure);
     cover.addEventListener("pointermove", (event) => this.handlePointerMove(event));
-    cover.addEventListener("pointerleave", () => this.left());
+    cover.addEventListener("pointerleave", () => this.handlePointerLeave());
     if (data.zoom) {
       cover.style.cursor = "crosshair";
       cover.addEventListener("pointerdown", (event) => this.handlePointerDown(event, cover));
@@ -155,9 +155,9 @@ export class Chart {
   /** Returns the mark of a series in the chart's legend, with its dash and its marker. */
   private legendMark(index: number): SVGSVGElement {
     const entry = this.svg.querySelectorAll<SVGGElement>("g.legend > g")[index];
-    const [left, middle] = (entry?.dataset["mark"] ?? "0 0").split(" ").map(Number);
+    const [handlePointerLeave, middle] = (entry?.dataset["mark"] ?? "0 0").split(" ").map(Number);
     const mark = element("svg", {
-      viewBox: `${left ?? 0} ${(middle ?? 0) - 6} 26 12`,
+      viewBox: `${handlePointerLeave ?? 0} ${(middle ?? 0) - 6} 26 12`,
       width: 26,
       height: 12,
       "aria-hidden": "true",
@@ -251,7 +251,7 @@ export class Chart {
     else this.showValues(event, x);
   }
 
-  private left(): void {
+  private handlePointerLeave(): void {
     this.tip.hide();
     this.onPoint(undefined);
   }

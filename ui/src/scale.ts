@@ -19,9 +19,9 @@ export function fractionOf(axis: Axis, value: number): number {
 }
 
 /** Returns the value at a position; the inverse of `fractionOf`. */
-export function valueAt(reach: Axis, fraction: number): number {
-  if (reach.log) return reach.low * Math.pow(reach.high / reach.low, fraction);
-  return reach.low + fraction * (reach.high - reach.low);
+export function valueAt(axis: Axis, fraction: number): number {
+  if (axis.log) return axis.low * Math.pow(axis.high / axis.low, fraction);
+  return axis.low + fraction * (axis.high - axis.low);
 }
 
 /** Formats a number with four significant digits and thousands separators. */
@@ -48,17 +48,17 @@ export function niceStep(span: number): number {
 }
 
 /** Returns the ticks of an axis, with their labels. */
-export function ticks(reach: Axis): [number, string][] {
-  if (reach.log) return logTicks(reach);
-  if (reach.time !== undefined) return clockTicks(reach, reach.time);
-  const step = niceStep(reach.high - reach.low);
-  return multiples(step, reach).map((value) => [value, tickLabel(value, step)]);
+export function ticks(axis: Axis): [number, string][] {
+  if (axis.log) return logTicks(axis);
+  if (axis.time !== undefined) return clockTicks(axis, axis.time);
+  const step = niceStep(axis.high - axis.low);
+  return multiples(step, axis).map((value) => [value, tickLabel(value, step)]);
 }
 
-function multiples(step: number, reach: Axis): number[] {
-  const first = Math.ceil(reach.low / step - 1e-9);
+function multiples(step: number, axis: Axis): number[] {
+  const first = Math.ceil(axis.low / step - 1e-9);
   const values: number[] = [];
-  for (let n = first; n * step <= reach.high + step * 1e-9 && values.length < 50; n += 1) values.push(n * step);
+  for (let n = first; n * step <= axis.high + step * 1e-9 && values.length < 50; n += 1) values.push(n * step);
   return values;
 }
 
@@ -68,13 +68,13 @@ function tickLabel(value: number, step: number): string {
   return formatSignificant(rounded, Math.max(1, digits));
 }
 
-function clockTicks(reach: Axis, unit: number): [number, string][] {
-  const span = (reach.high - reach.low) * unit;
+function clockTicks(axis: Axis, unit: number): [number, string][] {
+  const span = (axis.high - axis.low) * unit;
   const step =
     span < 6 ? niceStep(span) : (NICE_SECONDS.find((one) => span / one <= 8) ?? niceStep(span / 86400) * 86400);
   const isMultipleOf = (seconds: number): boolean => step % seconds === 0 && unit < seconds;
-  if (reach.clock?.length) return timesOfDay(reach, reach.clock, unit, step);
-  return multiples(step / unit, reach).map((value) => {
+  if (axis.clock?.length) return timesOfDay(axis, axis.clock, unit, step);
+  return multiples(step / unit, axis).map((value) => {
     const seconds = value * unit;
     if (Math.abs(seconds) < step / 1e6) return [0, "0"];
     if (isMultipleOf(3600)) return [value, `${formatSignificant(seconds / 3600)} h`];
@@ -83,12 +83,12 @@ function clockTicks(reach: Axis, unit: number): [number, string][] {
   });
 }
 
-function timesOfDay(reach: Axis, clock: readonly [number, number][], unit: number, step: number): [number, string][] {
+function timesOfDay(axis: Axis, clock: readonly [number, number][], unit: number, step: number): [number, string][] {
   return clock.flatMap(([from, ahead], index): [number, string][] => {
     const end = clock[index + 1]?.[0];
-    const low = Math.max(reach.low, index > 0 ? from : reach.low) * unit + ahead;
-    const high = Math.min(reach.high, end === undefined ? reach.high : end - (step / unit) * 1e-6) * unit + ahead;
-    const part = { ...reach, low, high };
+    const low = Math.max(axis.low, index > 0 ? from : axis.low) * unit + ahead;
+    const high = Math.min(axis.high, end === undefined ? axis.high : end - (step / unit) * 1e-6) * unit + ahead;
+    const part = { ...axis, low, high };
     return multiples(step, part).map((seconds) => [(seconds - ahead) / unit, timeLabel(seconds, step)]);
   });
 }
@@ -117,34 +117,34 @@ function timeOf(seconds: number, decimals: number): string {
 }
 
 /** Formats the date and time that the clock showed at a value. */
-export function dateAndTime(reach: Axis, clock: readonly [number, number][], value: number): string {
+export function dateAndTime(axis: Axis, clock: readonly [number, number][], value: number): string {
   const [, ahead] = clock.filter(([from], index) => index === 0 || from <= value).slice(-1)[0] ?? [0, 0];
-  const span = (reach.high - reach.low) * (reach.time ?? 1);
+  const span = (axis.high - axis.low) * (axis.time ?? 1);
   const decimals = span < 6 ? 4 : span < 600 ? 1 : 0;
-  const seconds = Math.floor((value * (reach.time ?? 1) + ahead) * Math.pow(10, decimals)) / Math.pow(10, decimals);
+  const seconds = Math.floor((value * (axis.time ?? 1) + ahead) * Math.pow(10, decimals)) / Math.pow(10, decimals);
   return `${dateOf(seconds)} ${timeOf(seconds, decimals)}`;
 }
 
 /** Formats a value of an axis: as its category, clock time or number. */
-export function formatValue(reach: Axis, value: number): string {
-  if (reach.clock?.length) return dateAndTime(reach, reach.clock, value);
-  return reach.names?.[Math.round(value)] ?? formatSignificant(value, 5);
+export function formatValue(axis: Axis, value: number): string {
+  if (axis.clock?.length) return dateAndTime(axis, axis.clock, value);
+  return axis.names?.[Math.round(value)] ?? formatSignificant(value, 5);
 }
 
-function logTicks(reach: Axis): [number, string][] {
-  const decades = Math.log10(reach.high / reach.low);
+function logTicks(axis: Axis): [number, string][] {
+  const decades = Math.log10(axis.high / axis.low);
   const factors = decades > 2.5 ? [1] : [1, 2, 5];
   const out: [number, string][] = [];
-  for (let power = Math.floor(Math.log10(reach.low)); power <= Math.ceil(Math.log10(reach.high)); power += 1) {
+  for (let power = Math.floor(Math.log10(axis.low)); power <= Math.ceil(Math.log10(axis.high)); power += 1) {
     for (const factor of factors) {
       const value = factor * Math.pow(10, power);
-      if (value >= reach.low * 0.999999 && value <= reach.high * 1.000001) out.push([value, formatSignificant(value)]);
+      if (value >= axis.low * 0.999999 && value <= axis.high * 1.000001) out.push([value, formatSignificant(value)]);
     }
   }
   return out;
 }
 
-/** Returns the index of the last of ascending edges that is at most x, but neither below 0 nor that of the last edge. */
+/** Returns the index of the interval between ascending edges that contains x, clamped to the first and the last one. */
 export function intervalIndex(edges: readonly number[], x: number): number {
   let [low, high] = [0, edges.length - 1];
   while (high - low > 1) {

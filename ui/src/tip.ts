@@ -31,8 +31,8 @@ export class Tooltip {
     this.box.hidden = false;
     const frame = this.figure.getBoundingClientRect();
     const [x, y] = [event.clientX - frame.left, event.clientY - frame.top];
-    const beside = x + 16 + this.box.offsetWidth > frame.width ? x - 16 - this.box.offsetWidth : x + 16;
-    this.box.style.left = `${Math.max(0, beside)}px`;
+    const left = x + 16 + this.box.offsetWidth > frame.width ? x - 16 - this.box.offsetWidth : x + 16;
+    this.box.style.left = `${Math.max(0, left)}px`;
     this.box.style.top = `${Math.max(0, y - this.box.offsetHeight - 8)}px`;
   }
 }

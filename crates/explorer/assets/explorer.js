@@ -1,4 +1,4 @@
-// Made of ui/explorer a81b0b6bf853040a by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
+// Made of ui/explorer 416dfb263983ae1d by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
 (function() {
   "use strict";
   function themeButton() {
@@ -545,7 +545,7 @@
   function showHelp(exported) {
     if (document.querySelector("dialog[open]")) return;
     const rows = KEYS.map(([key, what]) => h("tr", {}, h("th", { scope: "row" }, key), h("td", {}, what)));
-    const footer = exported ? "This page was exported: its numbers are inside, and it needs no program. It cannot filter, compare, count a part again or list single I/Os." : "Everything that is shown is in the address: copy it to return to the same view. Nothing here changes a file or a device.";
+    const footer = exported ? "This page was exported: its numbers are inside, and it needs no program. It cannot filter, compare, recount a part or list single I/Os." : "Everything that is shown is in the address: copy it to return to the same view. Nothing here changes a file or a device.";
     showDialog("Help", h("table", {}, h("tbody", {}, ...rows)), h("p", {}, footer));
   }
   function formatSignificant(value, digits = 4) {
@@ -566,16 +566,16 @@
     const factor = rough / power;
     return power * (factor <= 1 ? 1 : factor <= 2 ? 2 : factor <= 5 ? 5 : 10);
   }
-  function ticks$1(reach) {
-    if (reach.log) return logTicks$1(reach);
-    if (reach.time !== void 0) return clockTicks(reach, reach.time);
-    const step = niceStep(reach.high - reach.low);
-    return multiples(step, reach).map((value) => [value, tickLabel$1(value, step)]);
+  function ticks$1(axis) {
+    if (axis.log) return logTicks$1(axis);
+    if (axis.time !== void 0) return clockTicks(axis, axis.time);
+    const step = niceStep(axis.high - axis.low);
+    return multiples(step, axis).map((value) => [value, tickLabel$1(value, step)]);
   }
-  function multiples(step, reach) {
-    const first = Math.ceil(reach.low / step - 1e-9);
+  function multiples(step, axis) {
+    const first = Math.ceil(axis.low / step - 1e-9);
     const values = [];
-    for (let n = first; n * step <= reach.high + step * 1e-9 && values.length < 50; n += 1) values.push(n * step);
+    for (let n = first; n * step <= axis.high + step * 1e-9 && values.length < 50; n += 1) values.push(n * step);
     return values;
   }
   function tickLabel$1(value, step) {
@@ -583,12 +583,12 @@
     const digits = rounded === 0 ? 1 : Math.floor(Math.log10(Math.abs(rounded))) - Math.floor(Math.log10(step)) + 1;
     return formatSignificant(rounded, Math.max(1, digits));
   }
-  function clockTicks(reach, unit) {
-    const span = (reach.high - reach.low) * unit;
+  function clockTicks(axis, unit) {
+    const span = (axis.high - axis.low) * unit;
     const step = span < 6 ? niceStep(span) : NICE_SECONDS.find((one) => span / one <= 8) ?? niceStep(span / 86400) * 86400;
     const isMultipleOf = (seconds) => step % seconds === 0 && unit < seconds;
-    if (reach.clock?.length) return timesOfDay(reach, reach.clock, unit, step);
-    return multiples(step / unit, reach).map((value) => {
+    if (axis.clock?.length) return timesOfDay(axis, axis.clock, unit, step);
+    return multiples(step / unit, axis).map((value) => {
       const seconds = value * unit;
       if (Math.abs(seconds) < step / 1e6) return [0, "0"];
       if (isMultipleOf(3600)) return [value, `${formatSignificant(seconds / 3600)} h`];
@@ -596,12 +596,12 @@
       return [value, formatSignificant(value, 6)];
     });
   }
-  function timesOfDay(reach, clock, unit, step) {
+  function timesOfDay(axis, clock, unit, step) {
     return clock.flatMap(([from, ahead], index) => {
       const end = clock[index + 1]?.[0];
-      const low = Math.max(reach.low, index > 0 ? from : reach.low) * unit + ahead;
-      const high = Math.min(reach.high, end === void 0 ? reach.high : end - step / unit * 1e-6) * unit + ahead;
-      const part = { ...reach, low, high };
+      const low = Math.max(axis.low, index > 0 ? from : axis.low) * unit + ahead;
+      const high = Math.min(axis.high, end === void 0 ? axis.high : end - step / unit * 1e-6) * unit + ahead;
+      const part = { ...axis, low, high };
       return multiples(step, part).map((seconds) => [(seconds - ahead) / unit, timeLabel(seconds, step)]);
     });
   }
@@ -623,14 +623,14 @@
     const part = (rest % 60).toFixed(decimals2);
     return `${text}:${part.padStart(decimals2 > 0 ? decimals2 + 3 : 2, "0")}`;
   }
-  function logTicks$1(reach) {
-    const decades = Math.log10(reach.high / reach.low);
+  function logTicks$1(axis) {
+    const decades = Math.log10(axis.high / axis.low);
     const factors = decades > 2.5 ? [1] : [1, 2, 5];
     const out = [];
-    for (let power = Math.floor(Math.log10(reach.low)); power <= Math.ceil(Math.log10(reach.high)); power += 1) {
+    for (let power = Math.floor(Math.log10(axis.low)); power <= Math.ceil(Math.log10(axis.high)); power += 1) {
       for (const factor of factors) {
         const value = factor * Math.pow(10, power);
-        if (value >= reach.low * 0.999999 && value <= reach.high * 1.000001) out.push([value, formatSignificant(value)]);
+        if (value >= axis.low * 0.999999 && value <= axis.high * 1.000001) out.push([value, formatSignificant(value)]);
       }
     }
     return out;
@@ -5160,18 +5160,19 @@
   }
   const MARK_GAP = 3;
   const NAME_GAP = 8;
-  function placeMarkNames(marks, width, textWidth) {
-    const out = [];
+  function placeMarkNames(marks, width, textWidth, pixelRatio = 1) {
+    const placed = [];
+    const markGap = MARK_GAP * pixelRatio;
     let nextFree = 0;
     for (const { x, text } of [...marks].sort((a, b) => a.x - b.x)) {
       if (x < 0 || x > width) continue;
       const nameWidth = textWidth(text);
-      const left = x + MARK_GAP + nameWidth <= width ? x + MARK_GAP : x - MARK_GAP - nameWidth;
+      const left = x + markGap + nameWidth <= width ? x + markGap : x - markGap - nameWidth;
       if (left < nextFree) continue;
-      out.push({ left, text });
-      nextFree = left + nameWidth + NAME_GAP;
+      placed.push({ left, text });
+      nextFree = left + nameWidth + NAME_GAP * pixelRatio;
     }
-    return out;
+    return placed;
   }
   const AXIS_WIDTHS = { wide: [66, 62], narrow: [58, 54] };
   const CLICK_PX = 4;
@@ -5396,10 +5397,12 @@
       ctx.textAlign = "left";
       ctx.textBaseline = "bottom";
       ctx.fillStyle = cssColor("bad");
-      const marks = (this.spec?.marks ?? []).map(({ x, text }) => ({ x: plot.valToPos(x, "x"), text }));
-      const textWidth = (text) => ctx.measureText(text).width / ratio;
-      for (const { left, text } of placeMarkNames(marks, bbox.width / ratio, textWidth)) {
-        ctx.fillText(text, bbox.left + left * ratio, bbox.top - 2 * ratio);
+      const marks = (this.spec?.marks ?? []).map(({ x, text }) => ({
+        x: plot.valToPos(x, "x", true) - bbox.left,
+        text
+      }));
+      for (const { left, text } of placeMarkNames(marks, bbox.width, (text2) => ctx.measureText(text2).width, ratio)) {
+        ctx.fillText(text, bbox.left + left, bbox.top - 2 * ratio);
       }
     }
     /** Returns the details of the column under the pointer, and requests them if it is a new column. */
@@ -6502,8 +6505,8 @@ ${new XMLSerializer().serializeToString(svg)}
     return { header: "Sum of times", value, text: (row) => formatNs(value(row)) };
   }
   function readableHeader(name) {
-    const words = name.replace(/_ns$/, "").replace(/_/g, " ");
-    return words.charAt(0).toUpperCase() + words.slice(1);
+    const text = name.replace(/_ns$/, "").replace(/_/g, " ");
+    return text.charAt(0).toUpperCase() + text.slice(1);
   }
   class ColorAssignment {
     constructor() {
@@ -6748,9 +6751,9 @@ ${new XMLSerializer().serializeToString(svg)}
   }
   function readOutRows(answer) {
     const digits = answer.tolerance_percent < 0.1 ? 2 : 1;
-    return answer.streams.map(({ stream, bytes_there, percent: index }) => ({
+    return answer.streams.map(({ stream, bytes_there, percent }) => ({
       name: stream,
-      value: `${(bytes_there / 2 ** 30).toFixed(3)} GiB at ${index.toFixed(digits)} % ± ${answer.tolerance_percent.toFixed(digits)}`
+      value: `${(bytes_there / 2 ** 30).toFixed(3)} GiB at ${percent.toFixed(digits)} % ± ${answer.tolerance_percent.toFixed(digits)}`
     }));
   }
   function subsecondChart(heat, context, sharedMaxCount) {
@@ -7093,7 +7096,7 @@ ${new XMLSerializer().serializeToString(svg)}
           this.withSharedMaximum(
             column,
             (other) => this.heat(other, "lba", 128, this.hitOp()),
-            (heat, scene, most) => hitMapChart(heat, scene, most, (from, to) => this.readOut(column, from, to))
+            (heat, scene, maxCount) => hitMapChart(heat, scene, maxCount, (from, to) => this.readOut(column, from, to))
           )
         );
         void this.load(
@@ -7168,7 +7171,7 @@ ${new XMLSerializer().serializeToString(svg)}
       column.map = view;
       const top = (right) => Math.max(
         1e-9,
-        ...views.flatMap((other) => typeof other === "string" ? [] : other.spec.lines).filter((line) => (line.right ?? false) === right).map((line) => line.y.reduce((most, value) => Math.max(most, value ?? 0), 0))
+        ...views.flatMap((other) => typeof other === "string" ? [] : other.spec.lines).filter((line) => (line.right ?? false) === right).map((line) => line.y.reduce((maxCount, value) => Math.max(maxCount, value ?? 0), 0))
       );
       view.spec.left.high = top(false) * 1.05;
       if (view.spec.right) view.spec.right.high = top(true) * 1.05;
@@ -7181,9 +7184,9 @@ ${new XMLSerializer().serializeToString(svg)}
           return { heat, series };
         })
       );
-      const most = Math.max(...views.map(({ heat }) => maxCountOf(heat)));
+      const maxCount = Math.max(...views.map(({ heat }) => maxCountOf(heat)));
       const drawings = views.map(
-        ({ heat, series }, index) => responseTimeChart(heat, series, this.context(this.columns[index] ?? column), most)
+        ({ heat, series }, index) => responseTimeChart(heat, series, this.context(this.columns[index] ?? column), maxCount)
       );
       const axes = drawings.flatMap((other) => typeof other === "string" ? [] : [other.spec.left]);
       const [low, high] = [
@@ -7193,8 +7196,8 @@ ${new XMLSerializer().serializeToString(svg)}
       axes.forEach((axis) => [axis.low, axis.high] = [low, high]);
       return drawings[this.columns.indexOf(column)] ?? "";
     }
-    async withSharedMaximum(column, asked, draw) {
-      const heats = await Promise.all(this.columns.map((other) => asked(other)));
+    async withSharedMaximum(column, getHeatMap, draw) {
+      const heats = await Promise.all(this.columns.map((other) => getHeatMap(other)));
       const heat = heats[this.columns.indexOf(column)];
       return heat ? draw(heat, this.context(column), Math.max(...heats.map(maxCountOf))) : "";
     }
@@ -7303,19 +7306,19 @@ ${new XMLSerializer().serializeToString(svg)}
       const { filters } = this.app.state;
       const select = (facet2, name, all, values) => {
         const now = filters[facet2].length === 1 ? filters[facet2][0] : "";
-        const made = h(
+        const element2 = h(
           "select",
           {
             "aria-label": name,
             "data-facet": facet2,
             onchange: () => {
-              this.app.navigate({ filters: { ...filters, [facet2]: made.value === "" ? [] : [made.value] } });
+              this.app.navigate({ filters: { ...filters, [facet2]: element2.value === "" ? [] : [element2.value] } });
             }
           },
           h("option", { value: "" }, all),
           ...values.map((value) => h("option", { value, selected: value === now }, value))
         );
-        return made;
+        return element2;
       };
       const devices = deviceNames(item);
       return [
@@ -7391,9 +7394,9 @@ ${new XMLSerializer().serializeToString(svg)}
     }
     /** Finds the extreme part; if cells are wider than it, searches the extreme cell again with finer cells. */
     async refineExtreme(view, answer, what) {
-      const wide = this.extremeSpan().ns;
-      const match = findExtreme(answer, wide, what);
-      if (!match || match.to - match.from <= wide * 1.5 || isExported()) return match;
+      const spanNs = this.extremeSpan().ns;
+      const match = findExtreme(answer, spanNs, what);
+      if (!match || match.to - match.from <= spanNs * 1.5 || isExported()) return match;
       const inner = await getAnswer(
         apiUrl("series", {
           ...captureParams(view, Math.floor(match.from), Math.ceil(match.to)),
@@ -7401,7 +7404,7 @@ ${new XMLSerializer().serializeToString(svg)}
           cells: 1024
         })
       );
-      return findExtreme(inner, wide, what) ?? match;
+      return findExtreme(inner, spanNs, what) ?? match;
     }
     async showCommand(column, view) {
       const range = this.ownRange(column);
@@ -7435,7 +7438,7 @@ ${new XMLSerializer().serializeToString(svg)}
       }
     }
     updateFacts(item) {
-      const text = [item.workload_name, item.comment].filter((other) => Boolean(other)).join(" – ");
+      const text = [item.workload_name, item.comment].filter((text2) => Boolean(text2)).join(" – ");
       this.facts.replaceChildren(...text ? [h("p", { class: "quiet" }, text)] : []);
       if (item.step_ns) {
         this.facts.append(
@@ -7451,7 +7454,7 @@ ${new XMLSerializer().serializeToString(svg)}
           h(
             "p",
             { class: "notice" },
-            "Exported page: its numbers are inside. It cannot filter, compare, count a part again or list single I/Os; open the file with steadfast explore for that."
+            "Exported page: its numbers are inside. It cannot filter, compare, recount a part or list single I/Os; open the file with steadfast explore for that."
           )
         );
       }
@@ -7528,16 +7531,16 @@ ${new XMLSerializer().serializeToString(svg)}
   function trackChart(name, runs) {
     const tracks = runs.flatMap((run) => {
       const item = run.answer.tracks.find((candidate) => candidate.name === name);
-      return item ? [{ run, one: item }] : [];
+      return item ? [{ run, track: item }] : [];
     });
     const rounds = alignByX(
-      tracks.map(({ one: item }) => ({
-        x: item.rounds.map((each) => each.round),
-        y: item.rounds.map((each) => each.value)
+      tracks.map(({ track }) => ({
+        x: track.rounds.map((each) => each.round),
+        y: track.rounds.map((each) => each.value)
       }))
     );
     if (rounds.x.length === 0) return "No round is finished yet.";
-    const first = tracks[0]?.one;
+    const first = tracks[0]?.track;
     const unit = first?.unit ?? "";
     const lines = tracks.map(
       ({ run }, index) => ({
@@ -7620,8 +7623,8 @@ ${new XMLSerializer().serializeToString(svg)}
     const format = (item) => quantity === "rt" ? formatNs(item) : formatNumber(item, quantity === "iops" ? "IOPS" : "MB/s");
     const steps = new Map(placed.flat().map((step) => [step.start_s, step]));
     const marks = (runs[0]?.answer.caveats ?? []).flatMap((caveat) => {
-      const index = caveat.t ?? runs[0]?.answer.steps.find((step) => step.i === caveat.step)?.start_s;
-      return index === null || index === void 0 ? [] : [{ x: index, text: caveat.text }];
+      const start_s = caveat.t ?? runs[0]?.answer.steps.find((step) => step.i === caveat.step)?.start_s;
+      return start_s === null || start_s === void 0 ? [] : [{ x: start_s, text: caveat.text }];
     });
     const spec = {
       x: merged.x,
@@ -7650,17 +7653,17 @@ ${new XMLSerializer().serializeToString(svg)}
   }
   function sensorsChart(runs) {
     const recorded = runs.flatMap(
-      (run) => run.answer.sensors && run.answer.sensors.t.length > 0 ? [{ run, one: run.answer.sensors }] : []
+      (run) => run.answer.sensors && run.answer.sensors.t.length > 0 ? [{ run, sensors: run.answer.sensors }] : []
     );
     const has = (pick) => recorded.some((item) => pick(item).some((value) => typeof value === "number"));
-    const [hasTemperature, hasLoad] = [has(({ one: item }) => item.temperature), has(({ one: item }) => item.load)];
+    const [hasTemperature, hasLoad] = [has(({ sensors }) => sensors.temperature), has(({ sensors }) => sensors.load)];
     if (!hasTemperature && !hasLoad) return "Neither temperature nor host load was recorded.";
-    const columns = recorded.flatMap(({ run, one: item }) => [
-      { run, x: item.t, y: item.temperature, right: false, name: "temperature" },
+    const columns = recorded.flatMap(({ run, sensors }) => [
+      { run, x: sensors.t, y: sensors.temperature, right: false, name: "temperature" },
       {
         run,
-        x: item.t,
-        y: item.load.map((share) => typeof share === "number" ? share * 100 : null),
+        x: sensors.t,
+        y: sensors.load.map((share) => typeof share === "number" ? share * 100 : null),
         right: hasTemperature,
         name: "host load"
       }
@@ -7685,7 +7688,7 @@ ${new XMLSerializer().serializeToString(svg)}
       ticks: secondTicks,
       left: !hasTemperature ? loadAxis : {
         name: "°C",
-        low: temperatureAxisLow(recorded.flatMap(({ one: item }) => item.temperature)),
+        low: temperatureAxisLow(recorded.flatMap(({ sensors }) => sensors.temperature)),
         format: (value) => `${formatAxisValue(value)} °C`
       },
       ...hasTemperature && hasLoad ? { right: loadAxis } : {},
@@ -7966,13 +7969,13 @@ ${new XMLSerializer().serializeToString(svg)}
       if (first.counts_flushes)
         this.facts.append(h("p", { class: "quiet" }, "Flushes count as I/Os, as in the report of a replay."));
       if (first.state === "live")
-        this.facts.append(h("p", { class: "quiet" }, "This run goes on. The page refreshes by itself."));
+        this.facts.append(h("p", { class: "quiet" }, "This run is still in progress. The page refreshes by itself."));
       if (isExported())
         this.facts.append(
           h(
             "p",
             { class: "notice" },
-            "Exported page: its numbers are inside. Steps without stored details, and a run that goes on, need steadfast explore."
+            "Exported page: its numbers are inside. Steps without stored details and runs in progress need steadfast explore."
           )
         );
     }
@@ -8046,8 +8049,8 @@ ${new XMLSerializer().serializeToString(svg)}
         const rounds = this.runs.flatMap(
           ({ answer }) => answer.tracks.find((item) => item.name === name)?.rounds.map((each) => each.round) ?? []
         );
-        const reach = [Math.min(1, ...rounds) - 0.5, Math.max(5, ...rounds) + 0.5];
-        void this.tracks.get(name)?.load(Promise.resolve(trackChart(name, this.runs)), () => reach);
+        const roundRange = [Math.min(1, ...rounds) - 0.5, Math.max(5, ...rounds) + 0.5];
+        void this.tracks.get(name)?.load(Promise.resolve(trackChart(name, this.runs)), () => roundRange);
       }
     }
     stepTable() {
@@ -8119,7 +8122,7 @@ ${new XMLSerializer().serializeToString(svg)}
     }
     /** Returns the answers for a step and for the steps of other runs that have the same place and name. */
     async stepAnswers(numbers, i, first) {
-      const found = await Promise.all(
+      const answersByRun = await Promise.all(
         this.runs.map(async (run, index) => {
           const stepIndex = index === 0 ? i : run.answer.steps.find((item) => item.place === first?.place && item.name === first.name)?.i;
           const n = numbers[index];
@@ -8129,7 +8132,7 @@ ${new XMLSerializer().serializeToString(svg)}
           return [{ ...run, answer: await getAnswer(address) }];
         })
       );
-      const answers = found.flat();
+      const answers = answersByRun.flat();
       const mostIos = Math.max(
         10,
         ...answers.map(({ answer }) => answer.histogram.counts.reduce((sum, item) => sum + item, 0))
@@ -8374,11 +8377,11 @@ ${new XMLSerializer().serializeToString(svg)}
       this.fileList.replaceChildren(
         ...this.meta.items.map((item) => {
           const now = item.n === this.state.n;
-          const beside = this.state.versus?.n === item.n || this.state.runs.includes(item.n);
+          const isCompared = this.state.versus?.n === item.n || this.state.runs.includes(item.n);
           const live = item.live ? " (running)" : item.state === "indexing" ? " (reading)" : item.state === "failed" ? " (failed)" : "";
           return button(`${shortName(item)}${live}`, (event) => this.openItem(item, event.shiftKey), {
             "aria-current": now ? "page" : void 0,
-            class: beside && !now ? "beside" : void 0,
+            class: isCompared && !now ? "beside" : void 0,
             title: `${item.kind === "run" ? "Run" : "Capture"}: ${item.name}
 Shift-click: beside what is shown`
           });

@@ -1,13 +1,13 @@
-// Made of ui/src bb47f32b081d9727 by make ui.
+// Made of ui/src a51efd7a23ef48e0 by make ui.
 (function() {
   "use strict";
   function fractionOf(axis, value) {
     if (axis.log) return Math.log(value / axis.low) / Math.log(axis.high / axis.low);
     return (value - axis.low) / (axis.high - axis.low);
   }
-  function valueAt(reach, fraction) {
-    if (reach.log) return reach.low * Math.pow(reach.high / reach.low, fraction);
-    return reach.low + fraction * (reach.high - reach.low);
+  function valueAt(axis, fraction) {
+    if (axis.log) return axis.low * Math.pow(axis.high / axis.low, fraction);
+    return axis.low + fraction * (axis.high - axis.low);
   }
   function formatSignificant(value, digits = 4) {
     if (!Number.isFinite(value)) return "–";
@@ -27,16 +27,16 @@
     const factor = rough / power;
     return power * (factor <= 1 ? 1 : factor <= 2 ? 2 : factor <= 5 ? 5 : 10);
   }
-  function ticks(reach) {
-    if (reach.log) return logTicks(reach);
-    if (reach.time !== void 0) return clockTicks(reach, reach.time);
-    const step = niceStep(reach.high - reach.low);
-    return multiples(step, reach).map((value) => [value, tickLabel(value, step)]);
+  function ticks(axis) {
+    if (axis.log) return logTicks(axis);
+    if (axis.time !== void 0) return clockTicks(axis, axis.time);
+    const step = niceStep(axis.high - axis.low);
+    return multiples(step, axis).map((value) => [value, tickLabel(value, step)]);
   }
-  function multiples(step, reach) {
-    const first = Math.ceil(reach.low / step - 1e-9);
+  function multiples(step, axis) {
+    const first = Math.ceil(axis.low / step - 1e-9);
     const values = [];
-    for (let n = first; n * step <= reach.high + step * 1e-9 && values.length < 50; n += 1) values.push(n * step);
+    for (let n = first; n * step <= axis.high + step * 1e-9 && values.length < 50; n += 1) values.push(n * step);
     return values;
   }
   function tickLabel(value, step) {
@@ -44,12 +44,12 @@
     const digits = rounded === 0 ? 1 : Math.floor(Math.log10(Math.abs(rounded))) - Math.floor(Math.log10(step)) + 1;
     return formatSignificant(rounded, Math.max(1, digits));
   }
-  function clockTicks(reach, unit) {
-    const span = (reach.high - reach.low) * unit;
+  function clockTicks(axis, unit) {
+    const span = (axis.high - axis.low) * unit;
     const step = span < 6 ? niceStep(span) : NICE_SECONDS.find((one) => span / one <= 8) ?? niceStep(span / 86400) * 86400;
     const isMultipleOf = (seconds) => step % seconds === 0 && unit < seconds;
-    if (reach.clock?.length) return timesOfDay(reach, reach.clock, unit, step);
-    return multiples(step / unit, reach).map((value) => {
+    if (axis.clock?.length) return timesOfDay(axis, axis.clock, unit, step);
+    return multiples(step / unit, axis).map((value) => {
       const seconds = value * unit;
       if (Math.abs(seconds) < step / 1e6) return [0, "0"];
       if (isMultipleOf(3600)) return [value, `${formatSignificant(seconds / 3600)} h`];
@@ -57,12 +57,12 @@
       return [value, formatSignificant(value, 6)];
     });
   }
-  function timesOfDay(reach, clock, unit, step) {
+  function timesOfDay(axis, clock, unit, step) {
     return clock.flatMap(([from, ahead], index) => {
       const end = clock[index + 1]?.[0];
-      const low = Math.max(reach.low, index > 0 ? from : reach.low) * unit + ahead;
-      const high = Math.min(reach.high, end === void 0 ? reach.high : end - step / unit * 1e-6) * unit + ahead;
-      const part = { ...reach, low, high };
+      const low = Math.max(axis.low, index > 0 ? from : axis.low) * unit + ahead;
+      const high = Math.min(axis.high, end === void 0 ? axis.high : end - step / unit * 1e-6) * unit + ahead;
+      const part = { ...axis, low, high };
       return multiples(step, part).map((seconds) => [(seconds - ahead) / unit, timeLabel(seconds, step)]);
     });
   }
@@ -84,25 +84,25 @@
     const part = (rest % 60).toFixed(decimals);
     return `${text}:${part.padStart(decimals > 0 ? decimals + 3 : 2, "0")}`;
   }
-  function dateAndTime(reach, clock, value) {
+  function dateAndTime(axis, clock, value) {
     const [, ahead] = clock.filter(([from], index) => index === 0 || from <= value).slice(-1)[0] ?? [0, 0];
-    const span = (reach.high - reach.low) * (reach.time ?? 1);
+    const span = (axis.high - axis.low) * (axis.time ?? 1);
     const decimals = span < 6 ? 4 : span < 600 ? 1 : 0;
-    const seconds = Math.floor((value * (reach.time ?? 1) + ahead) * Math.pow(10, decimals)) / Math.pow(10, decimals);
+    const seconds = Math.floor((value * (axis.time ?? 1) + ahead) * Math.pow(10, decimals)) / Math.pow(10, decimals);
     return `${dateOf(seconds)} ${timeOf(seconds, decimals)}`;
   }
-  function formatValue(reach, value) {
-    if (reach.clock?.length) return dateAndTime(reach, reach.clock, value);
-    return reach.names?.[Math.round(value)] ?? formatSignificant(value, 5);
+  function formatValue(axis, value) {
+    if (axis.clock?.length) return dateAndTime(axis, axis.clock, value);
+    return axis.names?.[Math.round(value)] ?? formatSignificant(value, 5);
   }
-  function logTicks(reach) {
-    const decades = Math.log10(reach.high / reach.low);
+  function logTicks(axis) {
+    const decades = Math.log10(axis.high / axis.low);
     const factors = decades > 2.5 ? [1] : [1, 2, 5];
     const out = [];
-    for (let power = Math.floor(Math.log10(reach.low)); power <= Math.ceil(Math.log10(reach.high)); power += 1) {
+    for (let power = Math.floor(Math.log10(axis.low)); power <= Math.ceil(Math.log10(axis.high)); power += 1) {
       for (const factor of factors) {
         const value = factor * Math.pow(10, power);
-        if (value >= reach.low * 0.999999 && value <= reach.high * 1.000001) out.push([value, formatSignificant(value)]);
+        if (value >= axis.low * 0.999999 && value <= axis.high * 1.000001) out.push([value, formatSignificant(value)]);
       }
     }
     return out;
@@ -142,8 +142,8 @@
       this.box.hidden = false;
       const frame = this.figure.getBoundingClientRect();
       const [x, y] = [event.clientX - frame.left, event.clientY - frame.top];
-      const beside = x + 16 + this.box.offsetWidth > frame.width ? x - 16 - this.box.offsetWidth : x + 16;
-      this.box.style.left = `${Math.max(0, beside)}px`;
+      const left = x + 16 + this.box.offsetWidth > frame.width ? x - 16 - this.box.offsetWidth : x + 16;
+      this.box.style.left = `${Math.max(0, left)}px`;
       this.box.style.top = `${Math.max(0, y - this.box.offsetHeight - 8)}px`;
     }
   }
@@ -233,7 +233,7 @@
       svg.append(this.zoomedView, this.selection, this.cursorLine, cover);
       this.tip = new Tooltip(figure);
       cover.addEventListener("pointermove", (event) => this.handlePointerMove(event));
-      cover.addEventListener("pointerleave", () => this.left());
+      cover.addEventListener("pointerleave", () => this.handlePointerLeave());
       if (data.zoom) {
         cover.style.cursor = "crosshair";
         cover.addEventListener("pointerdown", (event) => this.handlePointerDown(event, cover));
@@ -280,9 +280,9 @@
     /** Returns the mark of a series in the chart's legend, with its dash and its marker. */
     legendMark(index) {
       const entry = this.svg.querySelectorAll("g.legend > g")[index];
-      const [left, middle] = (entry?.dataset["mark"] ?? "0 0").split(" ").map(Number);
+      const [handlePointerLeave, middle] = (entry?.dataset["mark"] ?? "0 0").split(" ").map(Number);
       const mark = element("svg", {
-        viewBox: `${left ?? 0} ${(middle ?? 0) - 6} 26 12`,
+        viewBox: `${handlePointerLeave ?? 0} ${(middle ?? 0) - 6} 26 12`,
         width: 26,
         height: 12,
         "aria-hidden": "true"
@@ -365,7 +365,7 @@
       if (this.data.grid) this.showCell(event, this.data.grid, fraction, x);
       else this.showValues(event, x);
     }
-    left() {
+    handlePointerLeave() {
       this.tip.hide();
       this.onPoint(void 0);
     }

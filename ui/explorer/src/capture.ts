@@ -356,7 +356,7 @@ export class CapturePage implements Page {
         this.withSharedMaximum(
           column,
           (other) => this.heat(other, "lba", 128, this.hitOp()),
-          (heat, scene, most) => hitMapChart(heat, scene, most, (from, to) => this.readOut(column, from, to)),
+          (heat, scene, maxCount) => hitMapChart(heat, scene, maxCount, (from, to) => this.readOut(column, from, to)),
         ),
       );
       void this.load(
@@ -438,7 +438,7 @@ export class CapturePage implements Page {
         ...views
           .flatMap((other) => (typeof other === "string" ? [] : other.spec.lines))
           .filter((line) => (line.right ?? false) === right)
-          .map((line) => line.y.reduce<number>((most, value) => Math.max(most, value ?? 0), 0)),
+          .map((line) => line.y.reduce<number>((maxCount, value) => Math.max(maxCount, value ?? 0), 0)),
       );
     view.spec.left.high = top(false) * 1.05;
     if (view.spec.right) view.spec.right.high = top(true) * 1.05;
@@ -452,9 +452,9 @@ export class CapturePage implements Page {
         return { heat, series };
       }),
     );
-    const most = Math.max(...views.map(({ heat }) => maxCountOf(heat)));
+    const maxCount = Math.max(...views.map(({ heat }) => maxCountOf(heat)));
     const drawings = views.map(({ heat, series }, index) =>
-      responseTimeChart(heat, series, this.context(this.columns[index] ?? column), most),
+      responseTimeChart(heat, series, this.context(this.columns[index] ?? column), maxCount),
     );
     const axes = drawings.flatMap((other) => (typeof other === "string" ? [] : [other.spec.left]));
     const [low, high] = [
@@ -467,10 +467,10 @@ export class CapturePage implements Page {
 
   private async withSharedMaximum(
     column: CaptureColumn,
-    asked: (column: CaptureColumn) => Promise<HeatAnswer>,
-    draw: (heat: HeatAnswer, scene: ViewContext, most: number) => Chart | string,
+    getHeatMap: (column: CaptureColumn) => Promise<HeatAnswer>,
+    draw: (heat: HeatAnswer, scene: ViewContext, maxCount: number) => Chart | string,
   ): Promise<Chart | string> {
-    const heats = await Promise.all(this.columns.map((other) => asked(other)));
+    const heats = await Promise.all(this.columns.map((other) => getHeatMap(other)));
     const heat = heats[this.columns.indexOf(column)];
     return heat ? draw(heat, this.context(column), Math.max(...heats.map(maxCountOf))) : "";
   }
@@ -587,19 +587,19 @@ export class CapturePage implements Page {
     const { filters } = this.app.state;
     const select = (facet: Facet, name: string, all: string, values: readonly string[]): HTMLElement => {
       const now = filters[facet].length === 1 ? filters[facet][0] : "";
-      const made = h(
+      const element = h(
         "select",
         {
           "aria-label": name,
           "data-facet": facet,
           onchange: () => {
-            this.app.navigate({ filters: { ...filters, [facet]: made.value === "" ? [] : [made.value] } });
+            this.app.navigate({ filters: { ...filters, [facet]: element.value === "" ? [] : [element.value] } });
           },
         },
         h("option", { value: "" }, all),
         ...values.map((value) => h("option", { value, selected: value === now }, value)),
       );
-      return made;
+      return element;
     };
     const devices = deviceNames(item);
     return [
@@ -687,9 +687,9 @@ export class CapturePage implements Page {
     answer: SeriesAnswer,
     what: "slowest" | "busiest",
   ): Promise<{ from: number; to: number } | undefined> {
-    const wide = this.extremeSpan().ns;
-    const match = findExtreme(answer, wide, what);
-    if (!match || match.to - match.from <= wide * 1.5 || isExported()) return match;
+    const spanNs = this.extremeSpan().ns;
+    const match = findExtreme(answer, spanNs, what);
+    if (!match || match.to - match.from <= spanNs * 1.5 || isExported()) return match;
     const inner = await getAnswer<SeriesAnswer>(
       apiUrl("series", {
         ...captureParams(view, Math.floor(match.from), Math.ceil(match.to)),
@@ -697,7 +697,7 @@ export class CapturePage implements Page {
         cells: 1024,
       }),
     );
-    return findExtreme(inner, wide, what) ?? match;
+    return findExtreme(inner, spanNs, what) ?? match;
   }
 
   private async showCommand(column: CaptureColumn, view: string): Promise<void> {
@@ -734,7 +734,7 @@ export class CapturePage implements Page {
   }
 
   private updateFacts(item: Item): void {
-    const text = [item.workload_name, item.comment].filter((other): other is string => Boolean(other)).join(" – ");
+    const text = [item.workload_name, item.comment].filter((text): text is string => Boolean(text)).join(" – ");
     this.facts.replaceChildren(...(text ? [h("p", { class: "quiet" }, text)] : []));
     if (item.step_ns) {
       this.facts.append(
@@ -750,7 +750,7 @@ export class CapturePage implements Page {
         h(
           "p",
           { class: "notice" },
-          "Exported page: its numbers are inside. It cannot filter, compare, count a part again or list single I/Os; open the file with steadfast explore for that.",
+          "Exported page: its numbers are inside. It cannot filter, compare, recount a part or list single I/Os; open the file with steadfast explore for that.",
         ),
       );
     }

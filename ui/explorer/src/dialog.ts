@@ -61,7 +61,7 @@ export function showHelp(exported: boolean): void {
   if (document.querySelector("dialog[open]")) return;
   const rows = KEYS.map(([key, what]) => h("tr", {}, h("th", { scope: "row" }, key), h("td", {}, what)));
   const footer = exported
-    ? "This page was exported: its numbers are inside, and it needs no program. It cannot filter, compare, count a part again or list single I/Os."
+    ? "This page was exported: its numbers are inside, and it needs no program. It cannot filter, compare, recount a part or list single I/Os."
     : "Everything that is shown is in the address: copy it to return to the same view. Nothing here changes a file or a device.";
   showDialog("Help", h("table", {}, h("tbody", {}, ...rows)), h("p", {}, footer));
 }

@@ -185,7 +185,7 @@ class Explorer implements App {
     this.fileList.replaceChildren(
       ...this.meta.items.map((item) => {
         const now = item.n === this.state.n;
-        const beside = this.state.versus?.n === item.n || this.state.runs.includes(item.n);
+        const isCompared = this.state.versus?.n === item.n || this.state.runs.includes(item.n);
         const live = item.live
           ? " (running)"
           : item.state === "indexing"
@@ -195,7 +195,7 @@ class Explorer implements App {
               : "";
         return button(`${shortName(item)}${live}`, (event) => this.openItem(item, event.shiftKey), {
           "aria-current": now ? "page" : undefined,
-          class: beside && !now ? "beside" : undefined,
+          class: isCompared && !now ? "beside" : undefined,
           title: `${item.kind === "run" ? "Run" : "Capture"}: ${item.name}\nShift-click: beside what is shown`,
         });
       }),

@@ -5,28 +5,31 @@ export interface Mark {
   text: string;
 }
 
-/** Pixels between a mark and its name, and between two names. */
+/** CSS pixels between a mark and its name, and between two names. */
 const MARK_GAP = 3;
 const NAME_GAP = 8;
 
 /**
- * Returns the left edge of each name, in CSS pixels like all arguments. A name begins at its mark, or ends
- * there if it would cross the right edge. Names that would overlap the previous one are omitted.
+ * Returns the left edge of each name, in pixels like all arguments. `pixelRatio` is their number per CSS pixel.
+ * A name begins at its mark, or ends there if it would cross the right edge. Names that would overlap the
+ * previous one are omitted.
  */
 export function placeMarkNames(
   marks: readonly Mark[],
   width: number,
   textWidth: (text: string) => number,
+  pixelRatio = 1,
 ): { left: number; text: string }[] {
-  const out: { left: number; text: string }[] = [];
+  const placed: { left: number; text: string }[] = [];
+  const markGap = MARK_GAP * pixelRatio;
   let nextFree = 0;
   for (const { x, text } of [...marks].sort((a, b) => a.x - b.x)) {
     if (x < 0 || x > width) continue;
     const nameWidth = textWidth(text);
-    const left = x + MARK_GAP + nameWidth <= width ? x + MARK_GAP : x - MARK_GAP - nameWidth;
+    const left = x + markGap + nameWidth <= width ? x + markGap : x - markGap - nameWidth;
     if (left < nextFree) continue;
-    out.push({ left, text });
-    nextFree = left + nameWidth + NAME_GAP;
+    placed.push({ left, text });
+    nextFree = left + nameWidth + NAME_GAP * pixelRatio;
   }
-  return out;
+  return placed;
 }

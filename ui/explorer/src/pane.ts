@@ -49,7 +49,7 @@ export interface ChartSpec {
   showMarkNames?: boolean;
   /** Shaded range of x. */
   shaded?: { from: number; to: number };
-  ticks: (from: number, to: number, most: number) => [number, string][];
+  ticks: (from: number, to: number, maxTicks: number) => [number, string][];
   /** Returns the tooltip at a position: index of the value, x, and the value of the left axis. */
   tooltip: (at: number, x: number, y: number) => { head: string; rows: TooltipRow[] };
   /** Requests further rows of the tooltip; called once the pointer rests. */
@@ -313,16 +313,17 @@ export class Pane {
   /** Draws the names of marks in the strip above the plot area. */
   private drawMarkNames(plot: uPlot): void {
     const { ctx, bbox } = plot;
-    // Names are placed in CSS pixels, as on paper; the canvas has device pixels.
     const ratio = uPlot.pxRatio;
     ctx.font = `${12 * ratio}px system-ui, sans-serif`;
     ctx.textAlign = "left";
     ctx.textBaseline = "bottom";
     ctx.fillStyle = cssColor("bad");
-    const marks = (this.spec?.marks ?? []).map(({ x, text }) => ({ x: plot.valToPos(x, "x"), text }));
-    const textWidth = (text: string): number => ctx.measureText(text).width / ratio;
-    for (const { left, text } of placeMarkNames(marks, bbox.width / ratio, textWidth)) {
-      ctx.fillText(text, bbox.left + left * ratio, bbox.top - 2 * ratio);
+    const marks = (this.spec?.marks ?? []).map(({ x, text }) => ({
+      x: plot.valToPos(x, "x", true) - bbox.left,
+      text,
+    }));
+    for (const { left, text } of placeMarkNames(marks, bbox.width, (text) => ctx.measureText(text).width, ratio)) {
+      ctx.fillText(text, bbox.left + left, bbox.top - 2 * ratio);
     }
   }
 

@@ -179,13 +179,13 @@ export class RunPage implements Page {
     if (first.counts_flushes)
       this.facts.append(h("p", { class: "quiet" }, "Flushes count as I/Os, as in the report of a replay."));
     if (first.state === "live")
-      this.facts.append(h("p", { class: "quiet" }, "This run goes on. The page refreshes by itself."));
+      this.facts.append(h("p", { class: "quiet" }, "This run is still in progress. The page refreshes by itself."));
     if (isExported())
       this.facts.append(
         h(
           "p",
           { class: "notice" },
-          "Exported page: its numbers are inside. Steps without stored details, and a run that goes on, need steadfast explore.",
+          "Exported page: its numbers are inside. Steps without stored details and runs in progress need steadfast explore.",
         ),
       );
   }
@@ -269,8 +269,8 @@ export class RunPage implements Page {
       const rounds = this.runs.flatMap(
         ({ answer }) => answer.tracks.find((item) => item.name === name)?.rounds.map((each) => each.round) ?? [],
       );
-      const reach: [number, number] = [Math.min(1, ...rounds) - 0.5, Math.max(5, ...rounds) + 0.5];
-      void this.tracks.get(name)?.load(Promise.resolve(trackChart(name, this.runs)), () => reach);
+      const roundRange: [number, number] = [Math.min(1, ...rounds) - 0.5, Math.max(5, ...rounds) + 0.5];
+      void this.tracks.get(name)?.load(Promise.resolve(trackChart(name, this.runs)), () => roundRange);
     }
   }
 
@@ -348,7 +348,7 @@ export class RunPage implements Page {
 
   /** Returns the answers for a step and for the steps of other runs that have the same place and name. */
   private async stepAnswers(numbers: number[], i: number, first: RunStep | undefined): Promise<NamedRun<StepAnswer>[]> {
-    const found = await Promise.all(
+    const answersByRun = await Promise.all(
       this.runs.map(async (run, index) => {
         const stepIndex =
           index === 0 ? i : run.answer.steps.find((item) => item.place === first?.place && item.name === first.name)?.i;
@@ -359,7 +359,7 @@ export class RunPage implements Page {
         return [{ ...run, answer: await getAnswer<StepAnswer>(address) }];
       }),
     );
-    const answers = found.flat();
+    const answers = answersByRun.flat();
     const mostIos = Math.max(
       10,
       ...answers.map(({ answer }) => answer.histogram.counts.reduce((sum, item) => sum + item, 0)),

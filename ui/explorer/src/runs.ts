@@ -62,16 +62,16 @@ function legendOf(lines: Line[], right = ""): Chart["legend"] {
 export function trackChart(name: string, runs: readonly NamedRun<RunAnswer>[]): Chart | string {
   const tracks = runs.flatMap((run) => {
     const item = run.answer.tracks.find((candidate) => candidate.name === name);
-    return item ? [{ run, one: item }] : [];
+    return item ? [{ run, track: item }] : [];
   });
   const rounds = alignByX(
-    tracks.map(({ one: item }) => ({
-      x: item.rounds.map((each) => each.round),
-      y: item.rounds.map((each) => each.value),
+    tracks.map(({ track }) => ({
+      x: track.rounds.map((each) => each.round),
+      y: track.rounds.map((each) => each.value),
     })),
   );
   if (rounds.x.length === 0) return "No round is finished yet.";
-  const first = tracks[0]?.one;
+  const first = tracks[0]?.track;
   const unit = first?.unit ?? "";
   const lines = tracks.map(
     ({ run }, index): Line => ({
@@ -167,8 +167,8 @@ export function stepsChart(runs: readonly NamedRun<RunAnswer>[], quantity: "iops
     quantity === "rt" ? formatNs(item) : formatNumber(item, quantity === "iops" ? "IOPS" : "MB/s");
   const steps = new Map(placed.flat().map((step) => [step.start_s, step]));
   const marks = (runs[0]?.answer.caveats ?? []).flatMap((caveat) => {
-    const index = caveat.t ?? runs[0]?.answer.steps.find((step) => step.i === caveat.step)?.start_s;
-    return index === null || index === undefined ? [] : [{ x: index, text: caveat.text }];
+    const start_s = caveat.t ?? runs[0]?.answer.steps.find((step) => step.i === caveat.step)?.start_s;
+    return start_s === null || start_s === undefined ? [] : [{ x: start_s, text: caveat.text }];
   });
   const spec: ChartSpec = {
     x: merged.x,
@@ -199,19 +199,19 @@ export function stepsChart(runs: readonly NamedRun<RunAnswer>[], quantity: "iops
 /** Draws the temperature of the drive and the load of the host. */
 export function sensorsChart(runs: readonly NamedRun<RunAnswer>[]): Chart | string {
   const recorded = runs.flatMap((run) =>
-    run.answer.sensors && run.answer.sensors.t.length > 0 ? [{ run, one: run.answer.sensors }] : [],
+    run.answer.sensors && run.answer.sensors.t.length > 0 ? [{ run, sensors: run.answer.sensors }] : [],
   );
   const has = (pick: (item: (typeof recorded)[number]) => Values): boolean =>
     recorded.some((item) => pick(item).some((value) => typeof value === "number"));
-  const [hasTemperature, hasLoad] = [has(({ one: item }) => item.temperature), has(({ one: item }) => item.load)];
+  const [hasTemperature, hasLoad] = [has(({ sensors }) => sensors.temperature), has(({ sensors }) => sensors.load)];
   if (!hasTemperature && !hasLoad) return "Neither temperature nor host load was recorded.";
   const columns = recorded
-    .flatMap(({ run, one: item }) => [
-      { run, x: item.t, y: item.temperature, right: false, name: "temperature" },
+    .flatMap(({ run, sensors }) => [
+      { run, x: sensors.t, y: sensors.temperature, right: false, name: "temperature" },
       {
         run,
-        x: item.t,
-        y: item.load.map((share) => (typeof share === "number" ? share * 100 : null)),
+        x: sensors.t,
+        y: sensors.load.map((share) => (typeof share === "number" ? share * 100 : null)),
         right: hasTemperature,
         name: "host load",
       },
@@ -239,7 +239,7 @@ export function sensorsChart(runs: readonly NamedRun<RunAnswer>[]): Chart | stri
       ? loadAxis
       : {
           name: "°C",
-          low: temperatureAxisLow(recorded.flatMap(({ one: item }) => item.temperature)),
+          low: temperatureAxisLow(recorded.flatMap(({ sensors }) => sensors.temperature)),
           format: (value) => `${formatAxisValue(value)} °C`,
         },
     ...(hasTemperature && hasLoad ? { right: loadAxis } : {}),

@@ -537,6 +537,6 @@ function timeSumColumn(mean: (row: Row) => number | null): Column<Row> {
 }
 
 function readableHeader(name: string): string {
-  const words = name.replace(/_ns$/, "").replace(/_/g, " ");
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  const text = name.replace(/_ns$/, "").replace(/_/g, " ");
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

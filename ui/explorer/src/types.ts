@@ -5,7 +5,7 @@ export interface Mark {
   text: string;
 }
 
-export interface Named {
+export interface NamedCount {
   name: string;
   ios: number;
   bytes?: number;
@@ -42,7 +42,7 @@ export interface Item {
   /** What its I/Os can be grouped by: file, cgroup, thread. */
   groups?: string[];
   processes?: { name: string; pids?: number[]; ios: number }[];
-  streams?: Named[];
+  streams?: NamedCount[];
   marks?: Mark[];
   caveats?: Caveat[];
   workload_name?: string | null;

@@ -353,9 +353,9 @@ export function hitMapChart(
 /** Formats amount and position of each stream as the RWSW tutorial prints them. */
 export function readOutRows(answer: ReadOutAnswer): TooltipRow[] {
   const digits = answer.tolerance_percent < 0.1 ? 2 : 1;
-  return answer.streams.map(({ stream, bytes_there, percent: index }) => ({
+  return answer.streams.map(({ stream, bytes_there, percent }) => ({
     name: stream,
-    value: `${(bytes_there / 2 ** 30).toFixed(3)} GiB at ${index.toFixed(digits)} % ± ${answer.tolerance_percent.toFixed(digits)}`,
+    value: `${(bytes_there / 2 ** 30).toFixed(3)} GiB at ${percent.toFixed(digits)} % ± ${answer.tolerance_percent.toFixed(digits)}`,
   }));
 }
 
