@@ -86,17 +86,30 @@ impl Directory {
             }
             result => result.map_err(FileError::io("create the directory", &path))?,
         }
-        let directory = self.enter(name)?;
+        let directory = self.enter(name).inspect_err(|_| {
+            // Without a handle on it, only a name that nobody else can replace is known to be ours.
+            if self.replaceable_by.is_none() {
+                let _ = calls::remove_directory(&self.file, name);
+            }
+        })?;
         // It may have been replaced: accept it only if no other user could have created it.
         directory.refuse_foreign()?;
-        if !directory.names()?.is_empty() {
+        let listed = directory.names();
+        if listed.as_ref().is_ok_and(|names| !names.is_empty()) {
             return Err(FileError::Exists(path));
         }
         // Synced content of a directory is lost if the directory's own name is not durable.
-        let result = readers.grant(&directory.file, true).and_then(|()| self.sync());
-        if let Err(error) = result {
+        let created = match listed {
+            Ok(_) => readers
+                .grant(&directory.file, true)
+                .and_then(|()| self.sync())
+                .map_err(FileError::io("create the directory", &path)),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = created {
+            // A directory left behind would be in the way when the command is repeated.
             self.remove_made(&directory);
-            return Err(FileError::io("create the directory", &path)(error));
+            return Err(error);
         }
         Ok(directory)
     }
