@@ -1,13 +1,13 @@
 //! Writes that wait for their flush.
 //!
 //! The flush that follows N writes begins when all of them are written. With N = 1 each slot of a
-//! thread flushes by itself; with more, a thread's writes form one group, and the thread issues
-//! nothing from the N-th of them until the flush has completed.
+//! thread flushes by itself; with more, a thread's writes form one group, and after issuing the N-th
+//! of them the thread issues nothing more until the flush has completed.
 
 use steadfast_domain::IoStream;
 use steadfast_domain::stimulus::flush_every;
 
-/// A write that is not durable before the flush that follows has completed.
+/// A write that is not durable until the following flush completes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UncommittedWrite {
     pub stream: u32,
@@ -22,7 +22,7 @@ pub struct UncommittedWrite {
 #[derive(Debug)]
 pub struct CommitGroups {
     every: u32,
-    /// Account stream of the flushes; that of the writes alone follows it.
+    /// Index of the flushes in the account; the next index counts the writes alone.
     pub flush_stream: u32,
     groups: Box<[CommitGroup]>,
 }
@@ -32,7 +32,7 @@ struct CommitGroup {
     /// Writes issued since the last flush.
     issued: u32,
     written: Vec<UncommittedWrite>,
-    /// Begin of the flush that is outstanding; `None` if none is.
+    /// Start time of the outstanding flush; `None` if there is none.
     flush_began: Option<u64>,
 }
 
@@ -59,7 +59,7 @@ impl CommitGroups {
         &mut self.groups[index]
     }
 
-    /// Returns the account stream of the writes without their flush.
+    /// Returns the index of the writes without their flush in the account.
     pub fn write_only_stream(&self) -> u32 {
         self.flush_stream + 1
     }
@@ -81,15 +81,16 @@ impl CommitGroups {
         group.issued = group.issued.saturating_sub(1);
     }
 
-    /// Notes that the write of a slot is written. Returns true if the slot has to flush at once.
-    pub fn note_write(&mut self, slot: u32, write: UncommittedWrite) -> bool {
+    /// Notes that the write of a slot has completed. Returns true if the slot must flush now.
+    pub fn note_completion(&mut self, slot: u32, write: UncommittedWrite) -> bool {
         let every = self.every as usize;
         let group = self.group(slot);
         group.written.push(write);
         group.written.len() >= every
     }
 
-    /// Returns true if writes of a slot's group wait for a flush that no later write will start.
+    /// Returns true if completed writes of a slot's group wait for a flush. Asked only when no more writes
+    /// will follow.
     pub fn needs_final_flush(&self, slot: u32) -> bool {
         let group = &self.groups[self.index(slot)];
         !group.written.is_empty() && group.flush_began.is_none()
@@ -100,19 +101,19 @@ impl CommitGroups {
         self.group(slot).flush_began = Some(now);
     }
 
-    /// Notes that the flush of a slot's group has completed. Returns when it began.
+    /// Notes that the flush of a slot's group has completed. Returns its start time.
     pub fn end_flush(&mut self, slot: u32) -> u64 {
         let group = self.group(slot);
         group.issued = 0;
         group.flush_began.take().unwrap_or_default()
     }
 
-    /// Takes the written writes of a slot's group.
+    /// Takes the completed writes of a slot's group.
     pub fn take_writes(&mut self, slot: u32) -> impl Iterator<Item = UncommittedWrite> + use<'_> {
         self.group(slot).written.drain(..)
     }
 
-    /// Takes the written writes of all groups.
+    /// Takes the completed writes of all groups.
     pub fn take_all_writes(&mut self) -> impl Iterator<Item = UncommittedWrite> {
         self.groups.iter_mut().flat_map(|group| group.written.drain(..))
     }

@@ -13,7 +13,7 @@ use steadfast_tracefile::TraceWriter;
 use steadfast_tracefile::import::{ColumnPlan, ImportInput, TraceFormat, import};
 use steadfast_workload::WorkloadFile;
 use steadfast_workload::export::{
-    ExportedIos, IoTextFormat, LoadChoice, copy_ios, loads, loads_by_stream, write_ios,
+    ExportedIos, IoTextFormat, LoadOptions, copy_ios, loads, loads_by_stream, write_ios,
 };
 use steadfast_workload::replay::applied::Provenance;
 use steadfast_workload::replay::{NativeSteps, StepChoice, StepSource};
@@ -254,14 +254,14 @@ fn a_capture_with_pauses_keeps_its_rate() {
     let choice = StepChoice { step_ns: Some(1_000_000_000), ..StepChoice::default() };
     let native = NativeSteps::read(&StepSource::Capture(&capture), &choice).unwrap();
     let workload = native.applied(Provenance::default());
-    let load_choice = LoadChoice {
+    let load_options = LoadOptions {
         by_step: false,
         demand: None,
         time: None,
         capacity: Bytes::gib(1),
         has_load_per_stream: true,
     };
-    let (one, _) = loads(&workload, &load_choice);
+    let (one, _) = loads(&workload, &load_options);
     let [load] = one.as_slice() else { panic!("{one:?}") };
     let Pace::Fixed { ios, per } = load.stimulus.pace else { panic!("{load:?}") };
     assert_eq!(ios, 1000);
@@ -277,17 +277,17 @@ fn a_capture_with_pauses_keeps_its_rate() {
     };
     assert_eq!(depths(Pace::Closed), [6, 4]);
     assert_eq!(depths(load.stimulus.pace.clone()), [10; 2]);
-    let (steps, lost) = loads(&workload, &LoadChoice { by_step: true, ..load_choice });
+    let (steps, lost) = loads(&workload, &LoadOptions { by_step: true, ..load_options });
     assert_eq!((steps.len(), lost.len()), (10, 0));
     assert_eq!(steps[4].stimulus.pace, Pace::Fixed { ios: 100, per: Nanos::from_secs(1) });
     let arrivals = Some(Pace::poisson(100.0));
     let random = AppliedWorkload { arrivals, ..workload.clone() };
-    let (steps, lost) = loads(&random, &LoadChoice { by_step: true, ..load_choice });
+    let (steps, lost) = loads(&random, &LoadOptions { by_step: true, ..load_options });
     assert_eq!(steps[4].stimulus.pace, Pace::Poisson { ios: 100, per: Nanos::from_secs(1) });
     assert_eq!(lost.len(), 1);
-    let own = loads_by_stream(&loads(&random, &load_choice).0[0].stimulus);
+    let own = loads_by_stream(&loads(&random, &load_options).0[0].stimulus);
     assert_eq!(own[1].pace, Pace::poisson(40.0));
-    let closed = LoadChoice { demand: Some(Demand::new(1, 10)), ..load_choice };
+    let closed = LoadOptions { demand: Some(Demand::new(1, 10)), ..load_options };
     let own = loads_by_stream(&loads(&workload, &closed).0[0].stimulus);
     assert!(own.iter().all(|load| load.pace == Pace::Closed));
     assert_eq!(own.iter().map(|load| load.demand.depth).collect::<Vec<_>>(), [6, 4]);

@@ -172,14 +172,14 @@ const tests = {
     const steps = async () => (await rows("list")).length;
     const before = await steps();
     await until((n) => document.querySelectorAll('[data-view="list"] tbody tr').length > n, before);
-    assert.match(await $(".facts").textContent(), /goes on/);
+    assert.match(await $(".facts").textContent(), /still in progress/);
     assert.match(await $(".facts").textContent(), /about .* left/);
     assert.match(await $(".files").textContent(), /going \(running\)/);
     assert.ok(going_on.child.exitCode === null, "the run is over already");
     // It ends while the page looks at it: nobody reloads the page.
     const drawn = await steps();
     going_on.child.kill("SIGINT");
-    await until(() => !/goes on/.test(document.querySelector(".facts").textContent));
+    await until(() => !/still in progress/.test(document.querySelector(".facts").textContent));
     await until(() => !/\(running\)/.test(document.querySelector(".files").textContent));
     assert.ok((await steps()) >= drawn);
     assert.doesNotMatch(await $(".facts").textContent(), /left/);

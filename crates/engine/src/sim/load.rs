@@ -302,7 +302,7 @@ impl RunningLoad {
             }
         }
         let OutstandingIo { stream, size, short_by, began, .. } = io;
-        commits.note_write(slot.number, UncommittedWrite { stream, size, short_by, began })
+        commits.note_completion(slot.number, UncommittedWrite { stream, size, short_by, began })
     }
 
     /// Counts a completed flush and the writes that it commits.

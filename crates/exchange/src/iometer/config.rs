@@ -5,7 +5,7 @@
 use super::version::IometerVersion;
 use std::fmt;
 
-/// Name of the access specification that does no I/O; every Iometer has it.
+/// Name of the access specification that does no I/O, built into every version of Iometer.
 pub const IDLE: &str = "Idle";
 
 /// Line number in the source file, from 1; 0 for content that was not read from a file.
@@ -54,7 +54,7 @@ macro_rules! tokens {
             pub const fn token(self) -> &'static str {
                 match self { $($type::$value => $token),+ }
             }
-            /// Returns the number used in files of results and in old configurations.
+            /// Returns the number used in results files and in old configurations.
             pub fn number(self) -> usize {
                 Self::ALL.iter().position(|other| *other == self).unwrap_or_default()
             }
@@ -75,23 +75,23 @@ macro_rules! tokens {
 
 tokens!(TestType, "The quantity varied from test to test.",
     Normal = "NORMAL": "Nothing: all workers at once, one test per access specification.",
-    Targets = "CYCLE_TARGETS": "More targets of every worker from test to test.",
-    Workers = "CYCLE_WORKERS": "More workers of every manager from test to test.",
+    Targets = "CYCLE_TARGETS": "More targets for every worker from test to test.",
+    Workers = "CYCLE_WORKERS": "More workers for every manager from test to test.",
     TargetsParallel = "INCREMENT_TARGETS_PARALLEL":
-        "More targets of every manager, worker by worker.",
+        "More targets for every manager, worker by worker.",
     TargetsSerial = "INCREMENT_TARGETS_SERIAL": "More targets, manager by manager.",
     WorkersAndTargets = "CYCLE_WORKERS_AND_TARGETS":
-        "More targets of the same workers, then more workers.",
+        "More targets for the same workers, then more workers.",
     Depth = "CYCLE_OUTSTANDING_IOS": "More outstanding I/Os from test to test.",
     DepthAndTargets = "CYCLE_OUTSTANDING_IOS_AND_TARGETS":
         "More outstanding I/Os for the same targets, then more targets.");
 
-tokens!(RecordedRows, "Rows that a file of results has.",
+tokens!(RecordedRows, "Rows of a results file.",
     All = "ALL": "Every row.",
-    NoTargets = "NO_TARGETS": "No rows of targets.",
-    NoWorkers = "NO_WORKERS": "No rows of workers and targets.",
-    NoManagers = "NO_MANAGERS": "Only the row of all managers.",
-    Nothing = "NONE": "No file of results.");
+    NoTargets = "NO_TARGETS": "No target rows.",
+    NoWorkers = "NO_WORKERS": "No worker or target rows.",
+    NoManagers = "NO_MANAGERS": "Only the row for all managers together.",
+    Nothing = "NONE": "No results file.");
 
 tokens!(Assignment, "New workers that get an access specification by default.",
     Nobody = "NONE": "No worker.",
@@ -99,7 +99,7 @@ tokens!(Assignment, "New workers that get an access specification by default.",
     Disk = "DISK": "Disk workers.",
     Net = "NET": "Network workers.");
 
-tokens!(StepKind, "Growth of a count from test to test.",
+tokens!(GrowthKind, "Growth of a count from test to test.",
     Linear = "LINEAR": "By adding the step.",
     Exponential = "EXPONENTIAL": "By multiplying by the step.");
 
@@ -108,9 +108,9 @@ tokens!(StepKind, "Growth of a count from test to test.",
 pub struct TestSetup {
     /// Test description.
     pub description: Option<String>,
-    /// Measured time of each test.
+    /// Duration of each test, without the ramp-up.
     pub run_time: Option<RunTime>,
-    /// Ramp-up time before each test in seconds, not measured.
+    /// Ramp-up before each test in seconds; not measured.
     pub ramp_s: Option<u32>,
     /// Disk workers of a new manager.
     pub disk_workers: Option<WorkerCount>,
@@ -163,7 +163,7 @@ pub struct Cycling {
     /// Amount added, or factor.
     pub step: u32,
     /// Addition or multiplication.
-    pub kind: StepKind,
+    pub kind: GrowthKind,
 }
 
 /// Growth of the number of outstanding I/Os from test to test.
@@ -316,7 +316,7 @@ pub struct OutstandingIos {
     pub connection_rate: bool,
     /// Transactions between two openings of a target.
     pub transactions: u32,
-    /// 1.1.0: the fixed seed of the random numbers.
+    /// Since Iometer 1.1.0: the fixed seed of the random numbers.
     pub fixed_seed: Option<FixedSeed>,
 }
 
@@ -336,7 +336,7 @@ pub struct DiskArea {
     pub sectors: u64,
     /// First sector.
     pub start: u64,
-    /// 1.1.0: data pattern; 0 repeating bytes, 1 pseudo-random, 2 full random.
+    /// Since Iometer 1.1.0: data pattern; 0 repeating bytes, 1 pseudo-random, 2 full random.
     pub pattern: Option<u8>,
 }
 

@@ -5,8 +5,8 @@
 //! specifications has ended.
 
 use super::config::{
-    Assignment, Cycling, DepthCycling, DiskArea, IDLE, IometerConfig, IometerTarget, IometerWorker,
-    LineNumber, StepKind, TestType, WorkerCount,
+    Assignment, Cycling, DepthCycling, DiskArea, GrowthKind, IDLE, IometerConfig, IometerTarget,
+    IometerWorker, LineNumber, TestType, WorkerCount,
 };
 use crate::parse_error::ParseError;
 use std::collections::BTreeSet;
@@ -154,7 +154,7 @@ fn tests_of_access(
     workers: &[&DiskWorker],
 ) -> Result<Vec<TestShares>, ParseError> {
     let setup = config.setup.clone().unwrap_or_default();
-    let one = Cycling { start: 1, step: 1, kind: StepKind::Linear };
+    let one = Cycling { start: 1, step: 1, kind: GrowthKind::Linear };
     let worker_counts = counts(setup.worker_cycling.unwrap_or(one));
     let target_counts = counts(setup.disk_cycling.unwrap_or(one));
     let first_targets = |count: u32| shares(workers, 0..workers.len(), count);
@@ -204,7 +204,7 @@ fn at_depths(tests: &[TestShares], depths: &[u32]) -> Vec<TestShares> {
 fn counts(cycling: Cycling) -> Vec<u32> {
     let grow = |count: &u32| match cycling.kind {
         // Multiplying by 1 would never end; Iometer, too, adds it instead.
-        StepKind::Exponential if cycling.step > 1 => count.checked_mul(cycling.step),
+        GrowthKind::Exponential if cycling.step > 1 => count.checked_mul(cycling.step),
         _ => count.checked_add(cycling.step),
     };
     std::iter::successors(Some(cycling.start), grow).take(TESTS_MAX + 1).collect()

@@ -26,8 +26,8 @@ mod version;
 
 pub use config::{
     AccessLine, AccessSpec, AssignedSpec, Assignment, Cycling, DepthCycling, DiskArea, FixedSeed,
-    IDLE, IometerConfig, IometerManager, IometerTarget, IometerWorker, LineNumber, ManagerName,
-    OutstandingIos, RecordedRows, RunTime, StepKind, TargetDefaults, TestSetup, TestType,
+    GrowthKind, IDLE, IometerConfig, IometerManager, IometerTarget, IometerWorker, LineNumber,
+    ManagerName, OutstandingIos, RecordedRows, RunTime, TargetDefaults, TestSetup, TestType,
     WorkerCount, WorkerKind,
 };
 pub use expansion::{ActiveWorker, IometerTest, is_same_disk, tests_of};

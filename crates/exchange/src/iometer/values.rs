@@ -1,8 +1,8 @@
 //! Values of Iometer's files as text: one implementation of [`ValueText`] per type reads and writes it.
 
 use super::config::{
-    AccessLine, Assignment, Cycling, DepthCycling, DiskArea, FixedSeed, LineNumber, ManagerName,
-    OutstandingIos, RecordedRows, RunTime, StepKind, TestType, WorkerCount, WorkerKind,
+    AccessLine, Assignment, Cycling, DepthCycling, DiskArea, FixedSeed, GrowthKind, LineNumber,
+    ManagerName, OutstandingIos, RecordedRows, RunTime, TestType, WorkerCount, WorkerKind,
 };
 use steadfast_domain::text::excerpt;
 
@@ -64,7 +64,7 @@ macro_rules! words {
     })+ };
 }
 
-words!(Assignment, RecordedRows, StepKind, TestType);
+words!(Assignment, RecordedRows, GrowthKind, TestType);
 
 /// `1,NAME`.
 impl ValueText for ManagerName {

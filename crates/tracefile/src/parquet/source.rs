@@ -51,7 +51,7 @@ impl SharedMedium {
 
     fn exactly(&self, start: u64, length: usize) -> Result<Bytes> {
         if length > READ_MAX {
-            let what = format!("{length} bytes at {start} are more than are read at once");
+            let what = format!("{length} bytes at {start} exceed the limit for one read");
             return Err(ParquetError::General(what));
         }
         let bytes = self.read(start, length)?;
@@ -109,18 +109,20 @@ impl HeldBytes {
         Ok(HeldBytes { start, bytes: source.exactly(start, length)? })
     }
 
-    /// Reads `length` bytes from `start`, or fewer if the medium ends before.
+    /// Reads `length` bytes from `start`, or fewer if the medium ends first.
     pub fn up_to(source: &SharedMedium, start: u64, length: usize) -> io::Result<Self> {
         Ok(HeldBytes { start, bytes: source.read(start, length)?.into() })
     }
 
-    fn from(&self, start: u64) -> Option<Bytes> {
+    /// Returns the held bytes from an offset in the file; `None` if it is outside of them.
+    fn tail_from(&self, start: u64) -> Option<Bytes> {
         let at = usize::try_from(start.checked_sub(self.start)?).ok()?;
         (at <= self.bytes.len()).then(|| self.bytes.slice(at..))
     }
 }
 
 impl Length for HeldBytes {
+    /// Returns the end of the held bytes: the library's offsets are those of the whole file.
     fn len(&self) -> u64 {
         self.start + self.bytes.len() as u64
     }
@@ -130,12 +132,14 @@ impl ChunkReader for HeldBytes {
     type T = bytes::buf::Reader<Bytes>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
-        let rest = self.from(start).ok_or_else(|| cut_off(start, 0))?;
+        let rest = self.tail_from(start).ok_or_else(|| {
+            ParquetError::EOF(format!("offset {start} is outside of the bytes held in memory"))
+        })?;
         Ok(bytes::Buf::reader(rest))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
-        let rest = self.from(start).filter(|rest| rest.len() >= length);
+        let rest = self.tail_from(start).filter(|rest| rest.len() >= length);
         rest.map(|rest| rest.slice(..length)).ok_or_else(|| cut_off(start, length))
     }
 }

@@ -11,19 +11,19 @@ use steadfast_domain::random_bits::mix64;
 use steadfast_domain::stimulus::{ActiveRange, LoadLimits, Pace};
 use steadfast_domain::{AppliedWorkload, Bytes, Demand, IoStream, Nanos, Stimulus};
 
-/// Choices for the loads.
+/// Options for the exported loads.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LoadChoice {
+pub struct LoadOptions {
     /// True for one load per capture step.
     pub by_step: bool,
     /// Demand of a closed loop; `None` for demand and rate as captured.
     pub demand: Option<Demand>,
-    /// Time of each load; `None` for the captured time.
+    /// Duration of each load; `None` for the captured duration.
     pub time: Option<Nanos>,
     /// Size of the device.
     pub capacity: Bytes,
-    /// True if the format has a load for each stream ([`loads_by_stream`]), which can have the arrivals
-    /// of the stream.
+    /// True if the format gives each stream a load of its own ([`loads_by_stream`]), which can then keep
+    /// the stream's own arrivals.
     pub has_load_per_stream: bool,
 }
 
@@ -32,13 +32,17 @@ pub struct LoadChoice {
 pub struct PortableLoad {
     /// Name of the load.
     pub label: String,
-    /// The load, with as many I/Os as captured in the captured time.
+    /// The load. It ends after the captured I/Os or the captured duration, whichever comes first, unless
+    /// [`LoadOptions::time`] is set.
     pub stimulus: Stimulus,
 }
 
 /// Returns the loads of a workload, and sentences on what they omit. Every stream has its own count
-/// and rate; streams below the threshold are not represented by others.
-pub fn loads(workload: &AppliedWorkload, choice: &LoadChoice) -> (Vec<PortableLoad>, Vec<String>) {
+/// and rate; I/Os of streams below the threshold are dropped, not added to other streams.
+pub fn loads(
+    workload: &AppliedWorkload,
+    options: &LoadOptions,
+) -> (Vec<PortableLoad>, Vec<String>) {
     let mut lost = Vec::new();
     let (ios, all) = (workload.applied_ios(), workload.captured_ios);
     if ios < all {
@@ -47,7 +51,7 @@ pub fn loads(workload: &AppliedWorkload, choice: &LoadChoice) -> (Vec<PortableLo
     if !workload.stream_ios.is_empty() {
         lost.push(ROUNDED_WEIGHTS.to_owned());
     }
-    let steps: Vec<AppliedStep> = if choice.by_step {
+    let steps: Vec<AppliedStep> = if options.by_step {
         workload.steps.clone()
     } else {
         join_steps(workload).into_iter().collect()
@@ -57,56 +61,58 @@ pub fn loads(workload: &AppliedWorkload, choice: &LoadChoice) -> (Vec<PortableLo
     if workload.steps.windows(2).any(has_pause) {
         lost.push("The pauses between capture steps are left out.".to_owned());
     }
-    if !choice.by_step && workload.steps.len() > 1 {
+    if !options.by_step && workload.steps.len() > 1 {
         lost.push("How the workload changes over time is left out (--native keeps it).".to_owned());
     }
-    lost.extend(lost_arrivals(workload, choice));
-    let arrivals = exported_arrivals(workload, choice);
+    lost.extend(lost_arrivals(workload, options));
+    let arrivals = exported_arrivals(workload, options);
     let is_scheduled = arrivals.is_some_and(|arrivals| arrivals.offered_iops().is_some());
-    if steps.is_empty() && !is_scheduled && workload.demand.or(choice.demand).is_none() {
-        lost.push("The source has no queue depth; one I/O is outstanding.".to_owned());
+    if steps.is_empty() && !is_scheduled && workload.demand.or(options.demand).is_none() {
+        lost.push(
+            "The source does not record a queue depth; one I/O is kept outstanding.".to_owned(),
+        );
     }
     if steps.is_empty() {
-        let stimulus = load(workload, None, choice);
+        let stimulus = load(workload, None, options);
         return (vec![PortableLoad { label: "workload".to_owned(), stimulus }], lost);
     }
     let loads = (1..).zip(&steps).map(|(number, step)| PortableLoad {
-        label: if choice.by_step { format!("step {number}") } else { "workload".to_owned() },
-        stimulus: load(workload, Some(step), choice).seed(number),
+        label: if options.by_step { format!("step {number}") } else { "workload".to_owned() },
+        stimulus: load(workload, Some(step), options).seed(number),
     });
     (loads.collect(), lost)
 }
 
-/// Returns the arrivals that the loads have. A demand makes a closed loop, and bursts have no rate
-/// that could be that of a step.
-fn exported_arrivals<'w>(workload: &'w AppliedWorkload, choice: &LoadChoice) -> Option<&'w Pace> {
-    let arrivals = workload.arrivals.as_ref().filter(|_| choice.demand.is_none());
-    arrivals.filter(|arrivals| !choice.by_step || arrivals.offered_iops().is_some())
+/// Returns the arrivals to export; `None` if a demand is set, which makes a closed loop, and for bursts
+/// in loads by step, because a burst has no rate that could be scaled to a step.
+fn exported_arrivals<'w>(workload: &'w AppliedWorkload, options: &LoadOptions) -> Option<&'w Pace> {
+    let arrivals = workload.arrivals.as_ref().filter(|_| options.demand.is_none());
+    arrivals.filter(|arrivals| !options.by_step || arrivals.offered_iops().is_some())
 }
 
 /// Returns true if each stream has arrivals of its own in the loads.
-fn has_stream_arrivals(workload: &AppliedWorkload, choice: &LoadChoice) -> bool {
-    let arrivals = exported_arrivals(workload, choice);
-    choice.has_load_per_stream
+fn has_stream_arrivals(workload: &AppliedWorkload, options: &LoadOptions) -> bool {
+    let arrivals = exported_arrivals(workload, options);
+    options.has_load_per_stream
         && !workload.stream_arrivals.is_empty()
         && arrivals.is_some_and(|arrivals| arrivals.offered_iops().is_some())
 }
 
 /// Returns sentences on what the loads omit of the arrivals.
-fn lost_arrivals(workload: &AppliedWorkload, choice: &LoadChoice) -> Vec<String> {
+fn lost_arrivals(workload: &AppliedWorkload, options: &LoadOptions) -> Vec<String> {
     let Some(captured) = &workload.arrivals else { return Vec::new() };
-    let Some(arrivals) = exported_arrivals(workload, choice) else {
+    let Some(arrivals) = exported_arrivals(workload, options) else {
         let captured = pace_text(captured).unwrap_or_default();
         return vec![format!("The captured arrivals ({captured}) are left out.")];
     };
     let mut lost = Vec::new();
-    if has_stream_arrivals(workload, choice) {
+    if has_stream_arrivals(workload, options) {
         lost.push("The arrivals of each stream are independent of those of the others.".to_owned());
         let is_empirical = |(_, pace): &(usize, Pace)| matches!(pace, Pace::Empirical(_));
         if workload.stream_arrivals.iter().any(is_empirical) {
             lost.push(
-                "The measured distributions of bursts, gaps and pauses are left out: the I/Os of \
-                 such a stream arrive at random or evenly at its rate."
+                "The measured distributions of bursts, gaps and pauses are left out: the I/Os of a \
+                 stream that had them arrive at its average rate, at random or evenly spaced."
                     .to_owned(),
             );
         }
@@ -122,7 +128,7 @@ fn lost_arrivals(workload: &AppliedWorkload, choice: &LoadChoice) -> Vec<String>
         ),
     });
     if let Pace::Empirical(_) = arrivals {
-        // Streams that are left out leave their share of the rate out.
+        // The rate excludes the share of omitted streams.
         let (ios, all) = (workload.applied_ios(), workload.captured_ios);
         let pace = share_of_pace(&arrivals.without_distributions(), ios, all);
         lost.push(format!(
@@ -135,8 +141,8 @@ fn lost_arrivals(workload: &AppliedWorkload, choice: &LoadChoice) -> Vec<String>
 }
 
 /// Returns each stream of a load as a separate load, with its share of the I/Os, of the rate or
-/// burst, and of the outstanding I/Os (at least one). At a rate, each stream may have as many
-/// outstanding as the whole load.
+/// burst, and of the outstanding I/Os (at least one). If the load has a rate, each stream may
+/// have as many I/Os outstanding as the whole load.
 pub fn loads_by_stream(load: &Stimulus) -> Vec<Stimulus> {
     let all: u64 = load.streams.iter().map(|stream| u64::from(stream.weight)).sum();
     let stream_load = |(number, stream): (u64, &IoStream)| {
@@ -177,7 +183,7 @@ const DEPTH_MAX: u64 = 1024;
 const BURST_MAX: u64 = u32::MAX as u64;
 
 /// Returns the load of a step, or of the whole workload.
-fn load(workload: &AppliedWorkload, step: Option<&AppliedStep>, choice: &LoadChoice) -> Stimulus {
+fn load(workload: &AppliedWorkload, step: Option<&AppliedStep>, options: &LoadOptions) -> Stimulus {
     let ios = match step {
         Some(step) => step.streams.iter().map(|(_, ios)| *ios).fold(0, u64::saturating_add),
         None => workload.applied_ios(),
@@ -186,28 +192,28 @@ fn load(workload: &AppliedWorkload, step: Option<&AppliedStep>, choice: &LoadCho
         Some(step) => (step.demand, step.pace.clone()),
         None => (workload.demand.unwrap_or(Demand::new(1, 1)), Pace::Closed),
     };
-    let (demand, pace) = match (choice.demand, exported_arrivals(workload, choice)) {
+    let (demand, pace) = match (options.demand, exported_arrivals(workload, options)) {
         (Some(demand), _) => (demand, Pace::Closed),
         (None, Some(bursts @ Pace::Burst { .. })) => (captured_demand, bursts.clone()),
-        // The captured depth is not a limit: I/Os would wait for one another.
+        // Do not limit the depth to the captured one: I/Os would then wait for one another.
         (None, Some(arrivals)) => (Demand::SCHEDULED, arrivals.without_distributions()),
         (None, None) => (captured_demand, captured_pace),
     };
-    let pace = match (pace, step.filter(|_| choice.by_step).map(|step| step.lasted)) {
+    let pace = match (pace, step.filter(|_| options.by_step).map(|step| step.lasted)) {
         (Pace::Fixed { .. }, Some(per)) => Pace::Fixed { ios, per },
         (Pace::Poisson { .. }, Some(per)) => Pace::Poisson { ios, per },
         (pace, _) => share_of_pace(&pace, ios, workload.captured_ios),
     };
-    let pace = if has_stream_arrivals(workload, choice) {
+    let pace = if has_stream_arrivals(workload, options) {
         stream_paces(workload, step, pace.offered_iops().unwrap_or_default())
     } else {
         pace
     };
-    let until = match choice.time {
+    let until = match options.time {
         Some(time) => LoadLimits::time(time),
         None => LoadLimits { ios: Some(ios), time: step.map(|step| step.lasted), bytes: None },
     };
-    let range = ActiveRange::new(Bytes(0), choice.capacity);
+    let range = ActiveRange::new(Bytes(0), options.capacity);
     let pattern = step.and_then(|step| step.data_pattern.clone());
     Stimulus::new(streams_of(workload, step), range, demand, until)
         .pace(pace)
@@ -237,7 +243,7 @@ fn stream_paces(workload: &AppliedWorkload, step: Option<&AppliedStep>, iops: f6
     Pace::by_stream(weighted, iops / all.max(1.0))
 }
 
-/// Returns all capture steps as one; `None` without steps. Its demand and pace follow the rules of a
+/// Returns all capture steps as one; `None` without steps. Demand and pace are derived as for a single
 /// step.
 fn join_steps(workload: &AppliedWorkload) -> Option<AppliedStep> {
     let first = workload.steps.first()?;
@@ -284,8 +290,8 @@ mod tests {
 
     const IOPS: Pace = Pace::Poisson { ios: 1000, per: Nanos::SECOND };
 
-    fn choice(has_load_per_stream: bool, demand: Option<Demand>) -> LoadChoice {
-        LoadChoice {
+    fn options(has_load_per_stream: bool, demand: Option<Demand>) -> LoadOptions {
+        LoadOptions {
             by_step: false,
             demand,
             time: None,
@@ -309,8 +315,8 @@ mod tests {
     }
 
     /// Kind and rate of the arrivals of each stream, and its outstanding I/Os.
-    fn streams(workload: &AppliedWorkload, choice: LoadChoice) -> Vec<(&'static str, f64, u64)> {
-        let (loads, _) = loads(workload, &choice);
+    fn streams(workload: &AppliedWorkload, options: LoadOptions) -> Vec<(&'static str, f64, u64)> {
+        let (loads, _) = loads(workload, &options);
         let figures = |load: Stimulus| {
             let kind = match load.pace {
                 Pace::Closed => "closed",
@@ -328,14 +334,14 @@ mod tests {
         let even = Pace::Fixed { ios: 9, per: Nanos::SECOND };
         let own = workload(IOPS, Some(even));
         let apart = [("fixed", 375.0, 256), ("poisson", 125.0, 256)];
-        assert_eq!(streams(&own, choice(true, None)), apart);
+        assert_eq!(streams(&own, options(true, None)), apart);
         let together = [("poisson", 375.0, 256), ("poisson", 125.0, 256)];
-        assert_eq!(streams(&own, choice(false, None)), together);
-        assert_eq!(streams(&workload(IOPS, None), choice(true, None)), together);
+        assert_eq!(streams(&own, options(false, None)), together);
+        assert_eq!(streams(&workload(IOPS, None), options(true, None)), together);
         let closed = [("closed", 0.0, 6), ("closed", 0.0, 2)];
-        assert_eq!(streams(&own, choice(true, Some(Demand::new(1, 8)))), closed);
+        assert_eq!(streams(&own, options(true, Some(Demand::new(1, 8)))), closed);
         let lost =
-            |has_load_per_stream| loads(&own, &choice(has_load_per_stream, None)).1.join(" ");
+            |has_load_per_stream| loads(&own, &options(has_load_per_stream, None)).1.join(" ");
         assert!(lost(true).contains("independent") && !lost(true).contains("share of their rate"));
         assert!(lost(false).contains("share of their rate, not its own"), "{}", lost(false));
     }
@@ -343,7 +349,7 @@ mod tests {
     #[test]
     fn streams_share_bursts() {
         let bursts = |ios| Pace::Burst { ios, delay: Nanos::from_millis(50) };
-        let (loads, lost) = loads(&workload(bursts(32), None), &choice(true, None));
+        let (loads, lost) = loads(&workload(bursts(32), None), &options(true, None));
         let load = &loads[0].stimulus;
         assert_eq!((&load.pace, load.demand), (&bursts(32), Demand::new(2, 4)));
         let own = loads_by_stream(load).into_iter().map(|load| load.pace);

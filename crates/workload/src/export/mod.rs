@@ -9,5 +9,5 @@ mod shares;
 mod single_ios;
 
 pub use concessions::{Expressed, express_with_concessions};
-pub use loads::{LoadChoice, PortableLoad, loads, loads_by_stream};
+pub use loads::{LoadOptions, PortableLoad, loads, loads_by_stream};
 pub use single_ios::{ExportedIos, IoTextFormat, copy_ios, write_ios};

@@ -61,7 +61,7 @@ impl<Q: Queue> Worker<'_, Q> {
         } else if !self.ios.lane.has_given_up() {
             reap.account.count_outstanding(commits.write_only_stream(), response_ns);
         }
-        commits.note_write(slot, UncommittedWrite { stream, size, short_by, began })
+        commits.note_completion(slot, UncommittedWrite { stream, size, short_by, began })
     }
 
     /// Counts a completed flush and the writes that it made durable. Without a flush that

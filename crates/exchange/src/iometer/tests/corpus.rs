@@ -177,9 +177,9 @@ Version 1.1.0
 /// Returns a configuration of managers with the given numbers of disk workers, each with the given
 /// number of targets and one access specification.
 pub fn cycling(test_type: TestType, managers: &[&[usize]]) -> IometerConfig {
-    let doubling = Cycling { start: 1, step: 2, kind: StepKind::Exponential };
+    let doubling = Cycling { start: 1, step: 2, kind: GrowthKind::Exponential };
     let setup = TestSetup {
-        worker_cycling: Some(Cycling { start: 1, step: 1, kind: StepKind::Linear }),
+        worker_cycling: Some(Cycling { start: 1, step: 1, kind: GrowthKind::Linear }),
         disk_cycling: Some(doubling),
         depth_cycling: Some(DepthCycling { cycling: doubling, end: 5 }),
         test_type: Some(test_type),

@@ -17,7 +17,7 @@ fn any_of<T: Copy + std::fmt::Debug + 'static>(all: &'static [T]) -> impl Strate
 }
 
 fn cycling() -> impl Strategy<Value = Cycling> {
-    (1u32..99, 1u32..9, any_of(StepKind::ALL)).prop_map(|(start, step, kind)| Cycling {
+    (1u32..99, 1u32..9, any_of(GrowthKind::ALL)).prop_map(|(start, step, kind)| Cycling {
         start,
         step,
         kind,

@@ -327,7 +327,8 @@ fn loops_text(run: &DirthRun<'_>) -> String {
 }
 
 fn pre_writes_plot(run: &DirthRun<'_>) -> Plot {
-    let rounds = run.results.pre_writes.chunk_by(|(a, _), (b, _)| a.place.round == b.place.round);
+    let rounds =
+        run.results.round_pre_write_steps.chunk_by(|(a, _), (b, _)| a.place.round == b.place.round);
     let series = rounds.map(|steps| {
         let name = format!("Round {}", steps[0].0.place.round);
         Series::new(name, Stroke::Measured, iops_curve(run, steps))
@@ -374,11 +375,13 @@ fn iops_curve(run: &DirthRun<'_>, steps: &[(&Step, &Outcome)]) -> Vec<(f64, Opti
 }
 
 fn cell<'r>(run: &'r DirthRun<'_>, demand: Demand) -> Option<&'r DemandResult> {
-    run.test.matrix.cell(run.results.reported()?, demand)
+    run.test.matrix.cell(run.results.chosen_round()?, demand)
 }
 
 fn reported_text(run: &DirthRun<'_>) -> String {
-    run.results.reported().map_or("no round".to_owned(), |round| format!("round {}", round.round))
+    run.results
+        .chosen_round()
+        .map_or("no round".to_owned(), |round| format!("round {}", round.round))
 }
 
 /// Returns one series per thread count, with queue depths ascending.
@@ -696,7 +699,7 @@ fn matrix_table(run: &DirthRun<'_>, shown: &DemandValue) -> Table {
 /// Returns the table of processor use; `None` if the host does not report it.
 fn cpu_table(run: &DirthRun<'_>) -> Option<Table> {
     let is_known = |round: &Round| round.cells.iter().any(|cell| cell.cpu_system.is_some());
-    run.results.reported().filter(|round| is_known(round))?;
+    run.results.chosen_round().filter(|round| is_known(round))?;
     Some(matrix_table(run, &CPU_SYSTEM))
 }
 

@@ -17,7 +17,7 @@ pub struct DirthResults<'a> {
     pub selection: Option<PointSelection>,
     pub histograms: Vec<PointHistogram<'a>>,
     /// Steps of the writes before the rounds.
-    pub pre_writes: Vec<(&'a Step, &'a Outcome)>,
+    pub round_pre_write_steps: Vec<(&'a Step, &'a Outcome)>,
 }
 
 /// Writes and histogram of a chosen point.
@@ -25,12 +25,12 @@ pub struct PointHistogram<'a> {
     pub chosen: ChosenPoint,
     /// Steps of the writes before the histogram, in the last attempt.
     pub pre_write: Vec<(&'a Step, &'a Outcome)>,
-    /// Measurement of the histogram run; `None` if it was not run or is void.
+    /// Measurement of the histogram run; `None` if there was none or it is void.
     pub measurement: Option<&'a Measurement>,
 }
 
 impl PointHistogram<'_> {
-    /// Returns the tally of all I/Os of the histogram; `None` if it was not run or is void.
+    /// Returns the tally of all I/Os of the histogram run; `None` if there was none or it is void.
     pub fn tally(&self) -> Option<Tally> {
         self.measurement.map(Measurement::total)
     }
@@ -47,12 +47,12 @@ impl<'a> DirthResults<'a> {
             histograms: chosen.map(|chosen| histogram(record, chosen)).collect(),
             selection,
             rounds,
-            pre_writes: steps_of(record, PRE_WRITE),
+            round_pre_write_steps: steps_of(record, PRE_WRITE),
         }
     }
 
     /// Returns the round from which the points were chosen.
-    pub fn reported(&self) -> Option<&Round> {
+    pub fn chosen_round(&self) -> Option<&Round> {
         let round = self.selection.as_ref()?.round;
         self.rounds.iter().find(|r| r.round == round)
     }
@@ -61,8 +61,9 @@ impl<'a> DirthResults<'a> {
 fn histogram<'a>(record: &'a Record, chosen: &ChosenPoint) -> PointHistogram<'a> {
     let histogram = last_attempt_steps(record, chosen.role.histogram_phase());
     let pre_write = last_attempt_steps(record, chosen.role.pre_write_phase());
+    // A gap before the first write does no harm: all writes follow it.
     let is_unbroken = pre_write.iter().skip(1).all(|(_, outcome)| outcome.gap_before.is_none());
-    // While the writes of an attempt run, the last histogram in the record is still that of the
+    // While an attempt's writes are still running, the last histogram in the record is that of the
     // previous, void attempt.
     let is_valid = |(step, outcome): &(&Step, &Outcome)| {
         let attempt = attempt_suffix(&step.place.phase);
@@ -94,7 +95,7 @@ fn rounds_of(dirth: &Dirth, record: &Record) -> Vec<Round> {
             round.add_pre_write(LoadGaps { gap_before: first, gap_inside: !first });
         }
     }
-    let points = dirth.matrix.demands.len();
-    rounds.retain(|r| r.cells.len() == points && r.round <= dirth.matrix.rounds_max);
+    let demand_count = dirth.matrix.demands.len();
+    rounds.retain(|r| r.cells.len() == demand_count && r.round <= dirth.matrix.rounds_max);
     rounds
 }

@@ -25,7 +25,7 @@ use steadfast_exchange::vdbench;
 use steadfast_host::{NewFile, read_regular};
 use steadfast_tracefile::NotRecorded;
 use steadfast_workload::export::{
-    ExportedIos, Expressed, IoTextFormat, LoadChoice, PortableLoad, copy_ios,
+    ExportedIos, Expressed, IoTextFormat, LoadOptions, PortableLoad, copy_ios,
     express_with_concessions, loads, loads_by_stream, write_ios,
 };
 use steadfast_workload::replay_representation::ReplayRepresentation;
@@ -290,7 +290,7 @@ fn export_loads(
             opened.name
         )));
     }
-    let choice = LoadChoice {
+    let choice = LoadOptions {
         by_step: arguments.native,
         demand: arguments.demand,
         time: arguments.time,
