@@ -2,7 +2,7 @@
 
 use Handling::{Packed, Results, TakenBy, Unread};
 
-/// Commands that take a kind of file.
+/// Handling of a kind of file by the program.
 enum Handling {
     /// A command takes it.
     TakenBy(&'static str),

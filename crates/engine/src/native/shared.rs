@@ -108,7 +108,7 @@ pub(super) struct AccountTurn<'s> {
 pub(super) struct AbandonedIos {
     /// Number over all threads that have not ended.
     pub count: u64,
-    /// The errors among them that no thread could count into an account.
+    /// Those whose threads are blocked and could not count them into an account.
     pub blocked: Vec<BlockedIo>,
 }
 

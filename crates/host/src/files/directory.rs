@@ -87,8 +87,9 @@ impl Directory {
             result => result.map_err(FileError::io("create the directory", &path))?,
         }
         let directory = self.enter(name).inspect_err(|_| {
-            // Without a handle on it, only a name that nobody else can replace is known to be ours.
-            if self.replaceable_by.is_none() {
+            // There is no handle that proves that the entry is ours. Only root knows that no other
+            // user can have replaced it.
+            if effective_uid() == 0 && self.replaceable_by.is_none() {
                 let _ = calls::remove_directory(&self.file, name);
             }
         })?;
@@ -107,7 +108,7 @@ impl Directory {
             Err(error) => Err(error),
         };
         if let Err(error) = created {
-            // A directory left behind would be in the way when the command is repeated.
+            // If it stayed, a repeated command would find the name in use.
             self.remove_made(&directory);
             return Err(error);
         }

@@ -38,7 +38,7 @@ pub(super) struct RateSearch {
     met: Option<f64>,
     missed: Option<f64>,
     is_lowest_missed: bool,
-    /// The interval left to search; `None` once the search has ended.
+    /// The interval left to search; `None` if there is none.
     interval: Option<RateInterval>,
 }
 

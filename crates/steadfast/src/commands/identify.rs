@@ -54,7 +54,7 @@ fn identify(path: &Path) -> IdentifiedFile {
     IdentifiedFile { file: path.to_owned(), kind: kind.map(str::to_owned), text, command }
 }
 
-/// Name of the recognized kind of file.
+/// Kind of a file, and what to do with it.
 struct Identity {
     /// Short name of the kind; `None` if it is unknown.
     kind: Option<&'static str>,

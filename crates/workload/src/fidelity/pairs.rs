@@ -281,7 +281,7 @@ struct ComparisonState {
     last: VecDeque<PairDelay>,
 }
 
-/// Delays of the replay at each pair, ordered by time.
+/// Delay of the replay at a pair; ordered by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct PairDelay {
     captured_ns: u64,

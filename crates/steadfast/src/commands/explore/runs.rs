@@ -21,7 +21,7 @@ pub struct RunDirectory {
     last: Mutex<Option<LastRead>>,
 }
 
-/// The last answer, and the state of the journal from which it was made.
+/// The run as last read, and the state of its journal then.
 struct LastRead {
     journal: JournalState,
     run: Arc<RunState>,

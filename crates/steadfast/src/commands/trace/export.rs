@@ -290,14 +290,14 @@ fn export_loads(
             opened.name
         )));
     }
-    let choice = LoadOptions {
+    let options = LoadOptions {
         by_step: arguments.native,
         demand: arguments.demand,
         time: arguments.time,
         capacity: capacity.unwrap_or(ANY_CAPACITY),
         has_load_per_stream: arguments.output_format == WorkloadFormat::Fio,
     };
-    let (loads, lost) = loads(&workload, &choice);
+    let (loads, lost) = loads(&workload, &options);
     for sentence in lost {
         export.add_loss(sentence);
     }
