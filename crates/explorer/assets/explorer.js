@@ -1,4 +1,4 @@
-// Made of ui/explorer 416dfb263983ae1d by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
+// Made of ui/explorer 2cdc147b13663814 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
 (function() {
   "use strict";
   function themeButton() {
@@ -34,11 +34,11 @@
     const factors = rateFactors(answer, measure);
     const all = answer.keys.map((key, index) => {
       const counts = values[index] ?? [];
-      const total = counts.reduce((sum, only) => sum + only, 0);
+      const total = counts.reduce((sum, value) => sum + value, 0);
       return {
         id: String(key.id),
         name: key.name,
-        rate: counts.map((value2, cell2) => value2 * (factors[cell2] ?? 0)),
+        rate: counts.map((value, cell2) => value * (factors[cell2] ?? 0)),
         total,
         others: key.id === "others"
       };
@@ -47,8 +47,8 @@
     const kept = named.slice(0, maxBands);
     const rest = [...named.slice(maxBands), ...all.filter((band) => band.others && band.total > 0)];
     if (rest.length === 0) return kept;
-    const value = rest[0];
-    if (rest.length === 1 && value && !value.others && kept.length < maxBands + 1) return [...kept, value];
+    const [only] = rest;
+    if (rest.length === 1 && only && !only.others) return [...kept, only];
     return [...kept, mergeBands(rest, answer.cells)];
   }
   function mergeBands(bands, cells) {
@@ -6545,14 +6545,18 @@ ${new XMLSerializer().serializeToString(svg)}
   function rateUnit(measure) {
     return measure === "iops" ? "IOPS" : "MB/s";
   }
+  function bandColors(bands, assignment, dark) {
+    const hasOwnColor = (band, index) => !band.others && index < BANDS;
+    const indexes = assignment.assign(bands.filter(hasOwnColor).map((band) => band.id));
+    return bands.map(
+      (band, index) => hasOwnColor(band, index) ? seriesColor(BAND_COLORS[indexes[index] ?? 0] ?? 0, dark) : OTHERS
+    );
+  }
   function streamMapChart(answer, context, colorAssignment, grouping, onBand) {
     const bands = stackBands(answer, context.measure, BANDS);
     if (bands.length === 0) return "No I/O in this part with these filters. Press Esc to go back.";
     const tops = bandTops(bands);
-    const colorIndexes = colorAssignment.assign(bands.filter((band) => !band.others).map((band) => band.id));
-    const colors = bands.map(
-      (band, index) => band.others ? OTHERS : seriesColor(BAND_COLORS[colorIndexes[index] ?? index] ?? index, isDark())
-    );
+    const colors = bandColors(bands, colorAssignment, isDark());
     const areas = bands.map(
       (band, index) => ({
         name: band.name,

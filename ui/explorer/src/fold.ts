@@ -28,7 +28,7 @@ export function stackBands(answer: SeriesAnswer, measure: "iops" | "mb", maxBand
   const factors = rateFactors(answer, measure);
   const all = answer.keys.map((key, index): Band => {
     const counts = values[index] ?? [];
-    const total = counts.reduce((sum, only) => sum + only, 0);
+    const total = counts.reduce((sum, value) => sum + value, 0);
     return {
       id: String(key.id),
       name: key.name,
@@ -41,8 +41,8 @@ export function stackBands(answer: SeriesAnswer, measure: "iops" | "mb", maxBand
   const kept = named.slice(0, maxBands);
   const rest = [...named.slice(maxBands), ...all.filter((band) => band.others && band.total > 0)];
   if (rest.length === 0) return kept;
-  const value = rest[0];
-  if (rest.length === 1 && value && !value.others && kept.length < maxBands + 1) return [...kept, value];
+  const [only] = rest;
+  if (rest.length === 1 && only && !only.others) return [...kept, only];
   return [...kept, mergeBands(rest, answer.cells)];
 }
 

@@ -91,6 +91,15 @@ export interface StreamMap extends Chart {
   tops: number[][];
 }
 
+/** Returns the color of each band. Merged bands, and a single one beyond the palette, have that of `OTHERS`. */
+export function bandColors(bands: readonly Band[], assignment: ColorAssignment, dark: boolean): string[] {
+  const hasOwnColor = (band: Band, index: number): boolean => !band.others && index < BANDS;
+  const indexes = assignment.assign(bands.filter(hasOwnColor).map((band) => band.id));
+  return bands.map((band, index) =>
+    hasOwnColor(band, index) ? seriesColor(BAND_COLORS[indexes[index] ?? 0] ?? 0, dark) : OTHERS,
+  );
+}
+
 /** Draws the IO Stream Map: stacked rates of streams or processes, with the mean response time over them. */
 export function streamMapChart(
   answer: SeriesAnswer,
@@ -102,10 +111,7 @@ export function streamMapChart(
   const bands = stackBands(answer, context.measure, BANDS);
   if (bands.length === 0) return "No I/O in this part with these filters. Press Esc to go back.";
   const tops = bandTops(bands);
-  const colorIndexes = colorAssignment.assign(bands.filter((band) => !band.others).map((band) => band.id));
-  const colors = bands.map((band, index) =>
-    band.others ? OTHERS : seriesColor(BAND_COLORS[colorIndexes[index] ?? index] ?? index, isDark()),
-  );
+  const colors = bandColors(bands, colorAssignment, isDark());
   const areas = bands
     .map(
       (band, index): Line => ({

@@ -13,7 +13,7 @@ import {
   timeTicks,
 } from "../src/format";
 import { COLORS, seriesColor, heatRamp } from "../src/palette";
-import { ColorAssignment, readOutRows } from "../src/views";
+import { bandColors, ColorAssignment, readOutRows } from "../src/views";
 
 /** 23:59:50.5 in a zone an hour east of Greenwich. */
 const clock = { begin_ns: 1_795_129_190_500_000_000, zone_s: 3600 };
@@ -109,6 +109,22 @@ describe("colors", () => {
     const dark = heatRamp(true).map(([r, g, b]) => r * 0.3 + g * 0.59 + b * 0.11);
     expect(light[0]).toBeGreaterThan(light[255] ?? 0);
     expect(dark[0]).toBeLessThan(dark[255] ?? 0);
+  });
+  it("differ, for one band more than the palette has", () => {
+    const bands = Array.from({ length: 9 }, (_, index) => ({
+      id: `stream ${index}`,
+      name: `stream ${index}`,
+      rate: [1],
+      total: 1,
+      others: false,
+    }));
+    const assignment = new ColorAssignment();
+    const colors = bandColors(bands, assignment, false);
+    expect(new Set(colors).size).toBe(9);
+    // In another order, a band that had a color of its own keeps it.
+    const turned = bandColors([...bands.slice(1), ...bands.slice(0, 1)], assignment, false);
+    expect(turned.slice(0, 7)).toEqual(colors.slice(1, 8));
+    expect(new Set(turned).size).toBe(9);
   });
   it("stay with their names", () => {
     const colors = new ColorAssignment();
